@@ -87,6 +87,10 @@ class SafetyText(NamedTuple):
         """
         return any(hint.search(self.lower) for hint in hints)
 
+    def hinted(self, hints: Iterable[re.Pattern[str]]) -> list[int]:
+        """Where these patterns occur, each as for `hints_at`."""
+        return [found.start() for hint in hints for found in hint.finditer(self.lower)]
+
     def regions(self, literals: Iterable[str], before: int, after: int) -> list[tuple[int, int]]:
         """What lies around these lower-case literals, merged where it overlaps: patterns look nowhere else."""
         lower, places = self.lower, list[int]()

@@ -105,8 +105,6 @@ _CALLS = ("64decode(", "atob(", "buffer.from(")
 _CODE_CALLS = (
     *_CALLS, "32decode(", "85decode(", "fromhex(", "unhexlify(", "marshal.loads(", "zlib.decompress(", "codecs.decode(", "unescape(",
 )  # fmt: skip
-_ENCODINGS = ("base64", "base32 ", "openssl enc", "xxd -", "uudecode")
-# For looking fast: something of each of these.
 _HINTS = lazy("base(?:64|32 )"), lazy("openssl enc"), lazy("xxd -"), lazy("uudecode")
 _HINTS_OF_CALLS, _HINTS_OF_CODE_CALLS = (
     (lazy(r"\((?:" + "|".join(rf"(?<={re.escape(call)})" for call in calls) + ")"),) for calls in (_CALLS, _CODE_CALLS)
@@ -128,19 +126,17 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 def _found(text: SafetyText) -> Iterator[tuple[int, int]]:
     joined = text.joined
-    for low, high in text.regions(_ENCODINGS, 240, 400) if text.hints_at(_HINTS) else ():
+    for low, high in text.around(text.hinted(_HINTS), 240, 400):
         for pattern in (_INTO_SHELL, _SHELL_OF, _INTO_FILE):
             yield from (match.span() for match in pattern.finditer(joined, low, high))
     for low, high in text.lines(("powershell", "pwsh")):
         yield from (match.span() for match in _POWERSHELL.finditer(joined, low, high))
-    if not text.hints_at(_HINTS_OF_CALLS if text.markdown else _HINTS_OF_CODE_CALLS):
-        return
-    calls = text.regions(_CALLS if text.markdown else _CODE_CALLS, 160, 240)
+    calls = text.around(text.hinted(_HINTS_OF_CALLS if text.markdown else _HINTS_OF_CODE_CALLS), 180, 240)
     for low, high in calls:
         for match in _RUN_DECODED.finditer(joined, low, high):
             if _is_encoded(match.group(), match["given"]):
                 yield match.start(), match.start("given")
-    if not text.markdown:
+    if calls and not text.markdown:
         yield from _named(joined)
 
 

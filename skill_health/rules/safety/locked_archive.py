@@ -69,22 +69,7 @@ _RUN = lazy(
 _UNLOCKED_AND_RUN = lazy(
     r"(?:unzip|7z[az]?|unrar)\b[^\n]{0,120}?(?:&&|;)[^\n]{0,60}?(?:\./\w|\b(?:ba|z)?sh )", re.IGNORECASE
 )
-_ANCHORS = (
-    "password",
-    "passcode",
-    "passphrase",
-    "passwd",
-    "pass:",
-    "pass `",
-    "(pass",
-    "pwd",
-    "extract using",
-    "extract with",
-    "unzip -p",
-    "7z x",
-    "unrar",
-)
-# The same, for looking fast.
+# What is looked for before the pattern.
 _HINTS = (
     lazy(r"pass(?:word|code|phrase|wd|:| `|(?<=\(pass))"),
     lazy("pwd"),
@@ -99,7 +84,7 @@ _HELP = "Name a package or program that can be looked into: a password given to 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report the first such instruction of each text."""
     for text in safety_texts(skill, context):
-        if text.markdown and text.hints_at(_HINTS):
+        if text.markdown:
             hit = _first(text)
             if hit is not None:
                 yield hit
@@ -107,7 +92,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 def _first(text: SafetyText) -> Hit | None:
     whole = text.joined
-    for low, high in text.regions(_ANCHORS, 120, 160):
+    for low, high in text.around(text.hinted(_HINTS), 120, 160):
         for match in _LOCK.finditer(whole, low, high):
             near = whole[max(0, match.start() - _NEAR) : match.end() + _NEAR]
             # A command that unlocks may be followed by one that runs: the archive is in the skill then, or is made.

@@ -59,7 +59,7 @@ _OPENS = lazy(
 # What every match of the pattern contains.
 _HINTS = (
     lazy("/dev/(?:tcp|udp)/"), lazy("dup2\\("), lazy("exec:"),
-    lazy(r"-\w{0,3}[ec][ \t]{1,2}[\"']?(?:/bin/|/usr/bin/)?(?:ba|z|da|k)?sh"),
+    lazy(r"-[\w?]{0,3}[ec][ \t]{1,2}[\"']?(?:/bin/|/usr/bin/)?(?:ba|z|da|k)?sh"),
 )  # fmt: skip
 _ANCHORS = ("/dev/tcp/", "nc -", "ncat ", "socat ", " -e /bin/", "dup2(")
 _HELP = "Remove it: whoever listens at the other end has the user's machine."

@@ -150,12 +150,6 @@ _SENDERS = ("curl", "wget", "nc ", "ncat", "netcat", "invoke-")
 _GIVES = lazy(r"\||@|\$\(|`|-T |--upload-file|-file")
 _WHERE_TO, _SENTENCE = (" to ", " at ", " via "), 260
 _STORED = ("document.cookie", "localstorage", "sessionstorage")
-_SOURCES = (
-    "process.env)", "process.env,", "process.env }", "os.environ", ".ssh/", ".aws/", ".env", ".netrc", ".git-credentials", ".kube/",
-    ".docker/", "gcloud", ".npmrc", ".pypirc", "login data", "key3.db", "key4.db", "cookies.sqlite", "keychain", "wallet.dat",
-    "solana/id.json", ".gnupg", ".openclaw", ".clawdbot", ".moltbot", "auth-profiles.json", ".claude", "auth.json", "/etc/shadow",
-    "_history", "id_rsa", "id_ed25519", *_STORED,
-)  # fmt: skip
 _CALLS = (
     "exec", "request", "fetch", "subprocess", "axios", "urlopen", "sendbeacon", "send(", "sendall(", "system(", "got.",
 )  # fmt: skip
@@ -235,7 +229,7 @@ def _stays(command: str) -> bool:
 def _in_script(text: SafetyText, *, secret: bool) -> Iterator[tuple[int, int, str]]:
     joined = text.joined
     stored = not text.markdown and text.has(*_STORED)
-    if not (secret or stored) or not text.has(*_CALLS) or not text.has(*_SOURCES):
+    if not (secret or stored) or not text.has(*_CALLS):
         return
     if secret:
         yield from _taken_along(text)
@@ -260,7 +254,8 @@ def _in_script(text: SafetyText, *, secret: bool) -> Iterator[tuple[int, int, st
 def _taken_along(text: SafetyText) -> Iterator[tuple[int, int, str]]:
     """Calls that send a name which holds secrets whole; the name of a part of them is none."""
     joined, held = text.joined, dict[str, int]()
-    for match in (found for region in text.regions(_SOURCES, 220, 200) for found in _SOURCE.finditer(joined, *region)):
+    near = text.hinted(_HINTS)
+    for match in (found for region in text.around(near, 340, 200) for found in _SOURCE.finditer(joined, *region)):
         env = (match["env"] or "").lower()
         listed = env.startswith(("object.", "os.environ."))
         if listed and not _KEY_LIKE.search(joined, match.start(), match.end() + 300):
@@ -274,7 +269,6 @@ def _taken_along(text: SafetyText) -> Iterator[tuple[int, int, str]]:
         if any(word in held and held[word] < match.start() for word in _WHOLE.findall(match["value"])):
             held[name] = match.start()
     # Without a name that holds one, only a call that reads one itself is left.
-    near = (hint.start() for hints in _HINTS for hint in hints.finditer(text.lower))
     parts = [(0, len(joined))] if held else text.around(near, _LONGEST_CALL + _AFTER_CALL, 0)
     for match in (found for part in parts for found in _LEAVES.finditer(joined, *part)):
         # A child that is given the environment is not sent it.
