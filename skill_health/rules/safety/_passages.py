@@ -55,6 +55,8 @@ _CODE_COMMENT = lazy(r"[ \t]{0,200}(?:#(?!!)|//|\*|/\*|--|;|<!--)")
 _HEADING = "\n#"
 # A host by whose name a sample says that it is one.
 _SAMPLE_HOST = lazy(r"evil|attacker|malicious|hacker|badguy|bad-actor|exfil", re.IGNORECASE)
+# The other letters that a pattern without case takes for one of ASCII.
+_LIKE_ASCII = {"\u0130": "i", "\u0131": "i", "\u017f": "s", "\u212a": "k"}
 _ABOVE, _FAR, _LINE, _NEXT = 300, 20_000, 400, 120
 
 
@@ -62,8 +64,8 @@ class SafetyText(NamedTuple):
     """A text that is followed or run.
 
     `path` is None for SKILL.md, as in a Hit; `joined` has the same positions, with lines that a backslash continues
-    made one; `lower` is for looking for literals; `urls` are its addresses. `about_attacks` says that the skill
-    describes itself as one about attacks.
+    made one; `lower` is for looking for literals: ASCII, with "?" for other letters; `urls` are its addresses;
+    `about` is what the skill says of itself.
     """
 
     path: str | None
@@ -72,23 +74,39 @@ class SafetyText(NamedTuple):
     joined: str
     lower: str
     urls: tuple[Address, ...]
-    about_attacks: bool
+    about: str
 
     def has(self, *literals: str) -> bool:
         """Whether any of these lower-case literals occurs: the test before each pattern."""
         return any(literal in self.lower for literal in literals)
 
+    def hints_at(self, hints: Iterable[re.Pattern[str]]) -> bool:
+        """Whether any of these patterns occurs, each of which is in lower case and begins with a literal.
+
+        That makes looking for one as fast as looking for that literal, some eight times faster than without.
+        """
+        lower = self.lower
+        return any(hint.search(lower) for hint in hints)
+
+    def hinted(self, hints: Iterable[re.Pattern[str]]) -> list[int]:
+        """Where these patterns occur, each as for `hints_at`."""
+        return [found.start() for hint in hints for found in hint.finditer(self.lower)]
+
     def regions(self, literals: Iterable[str], before: int, after: int) -> list[tuple[int, int]]:
         """What lies around these lower-case literals, merged where it overlaps: patterns look nowhere else."""
-        lower, places = self.lower, []
+        lower, places = self.lower, list[int]()
         for literal in literals:
             at = lower.find(literal)
             while at >= 0:
                 places.append(at)
                 at = lower.find(literal, at + 1)
+        return self.around(places, before, after)
+
+    def around(self, places: Iterable[int], before: int, after: int) -> list[tuple[int, int]]:
+        """What lies around these places, merged where it overlaps."""
         regions: list[tuple[int, int]] = []
         for at in sorted(places):
-            low, high = max(0, at - before), min(len(lower), at + after)
+            low, high = max(0, at - before), min(len(self.lower), at + after)
             if regions and low <= regions[-1][1]:
                 regions[-1] = (regions[-1][0], high)
             else:
@@ -120,7 +138,7 @@ def safety_texts(skill: Skill, context: Context) -> tuple[SafetyText, ...]:
 
 def _read(skill: Skill, context: Context) -> Iterator[SafetyText]:
     inside = len(skill.folder) + 1 if skill.folder else 0
-    about = _SPEAKS_OF_ATTACKS.search((skill.description or skill.text)[:1000]) is not None
+    about = (skill.description or skill.text)[:1000]
     for path, text in all_texts(skill, context):
         if path is None:
             yield _as_text(None, True, text, about)
@@ -135,12 +153,24 @@ def _read(skill: Skill, context: Context) -> Iterator[SafetyText]:
             yield _as_text(picture, False, drawn, about)
 
 
-def _as_text(path: str | None, markdown: bool, text: str, about_attacks: bool) -> SafetyText:
-    joined = text.replace("\\\n", "  ") if "\\\n" in text else text
-    # The only letter that is longer in lower case.
-    lower = joined.replace("\u0130", "I").lower()
-    urls = tuple(url._replace(shown=joined[url.start : url.end]) for url in addresses(lower))
-    return SafetyText(path, markdown, text, joined, lower, urls, about_attacks)
+def _as_text(path: str | None, markdown: bool, text: str, about: str) -> SafetyText:
+    joined, lower = text, _lower(text)
+    if "\\" in lower and "\\\n" in lower:
+        joined, lower = text.replace("\\\n", "  "), lower.replace("\\\n", "  ")
+    urls: tuple[Address, ...] = ()
+    if "://" in lower:
+        # The only letter that is longer in lower case.
+        whole = lower if joined.isascii() else joined.replace("\u0130", "I").lower()
+        urls = tuple(url._replace(shown=joined[url.start : url.end]) for url in addresses(whole))
+    return SafetyText(path, markdown, text, joined, lower, urls, about)
+
+
+def _lower(text: str) -> str:
+    """A text in lower case in as many letters, in ASCII: looking for literals is faster in it, and making it is."""
+    if not text.isascii():
+        for letter, plain in _LIKE_ASCII.items():
+            text = text.replace(letter, plain)
+    return text.encode("ascii", "replace").lower().decode("ascii")
 
 
 def _kind(file: str) -> str:
@@ -164,7 +194,7 @@ def is_quoted(text: SafetyText, start: int, end: int) -> bool:
     first = text.line_start(start, _LINE)
     last = whole.find("\n", end, end + _LINE)
     before, after = whole[first:start], whole[end : last if last >= 0 else end + _LINE]
-    if text.about_attacks and _SAMPLE_HOST.search(whole, start, end + _NEXT):
+    if _SAMPLE_HOST.search(whole, start, end + _NEXT) and _SPEAKS_OF_ATTACKS.search(text.about):
         return True
     speaks = _SPEAKS_OF_ATTACKS if text.markdown else _CODE_SPEAKS_OF_ATTACKS
     if speaks.search(before) or speaks.search(after):

@@ -105,6 +105,10 @@ _CALLS = ("64decode(", "atob(", "buffer.from(")
 _CODE_CALLS = (
     *_CALLS, "32decode(", "85decode(", "fromhex(", "unhexlify(", "marshal.loads(", "zlib.decompress(", "codecs.decode(", "unescape(",
 )  # fmt: skip
+_HINTS = lazy("base(?:64|32 )"), lazy("openssl enc"), lazy("xxd -"), lazy("uudecode")
+_HINTS_OF_CALLS, _HINTS_OF_CODE_CALLS = (
+    (lazy(r"\((?:" + "|".join(rf"(?<={re.escape(call)})" for call in calls) + ")"),) for calls in (_CALLS, _CODE_CALLS)
+)
 _NAMES = 50
 
 
@@ -122,12 +126,12 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 def _found(text: SafetyText) -> Iterator[tuple[int, int]]:
     joined = text.joined
-    for low, high in text.regions(("base64", "base32 ", "openssl enc", "xxd -", "uudecode"), 240, 400):
+    for low, high in text.around(text.hinted(_HINTS), 240, 400):
         for pattern in (_INTO_SHELL, _SHELL_OF, _INTO_FILE):
             yield from (match.span() for match in pattern.finditer(joined, low, high))
     for low, high in text.lines(("powershell", "pwsh")):
         yield from (match.span() for match in _POWERSHELL.finditer(joined, low, high))
-    calls = text.regions(_CALLS if text.markdown else _CODE_CALLS, 160, 240)
+    calls = text.around(text.hinted(_HINTS_OF_CALLS if text.markdown else _HINTS_OF_CODE_CALLS), 180, 240)
     for low, high in calls:
         for match in _RUN_DECODED.finditer(joined, low, high):
             if _is_encoded(match.group(), match["given"]):

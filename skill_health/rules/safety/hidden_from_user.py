@@ -77,6 +77,13 @@ _WORDS = (
     "tell", "inform", "mention", "reveal", "notify", "alert", "disclos", "knowledge", "user know", "from the user", "secretly",
     "covertly", "stealthily",
 )  # fmt: skip
+# What every match of _HIDES contains, for looking fast.
+_SAYS = r"(?:ever )?(?:tell|inform|mention|show|reveal|notify|alert|disclos|report|log)"
+_HINTS = (
+    *(lazy(f"{negation} {_SAYS}") for negation in ("not", "don'?t", "never", "avoid", "without")),
+    lazy("without (?:the )?(?:user|human|operator|owner)"), lazy("from (?:the |your )?(?:user|human|operator|owner)"),
+    lazy("secretly"), lazy("covertly"), lazy("stealthily"),
+)  # fmt: skip
 _NEAR = 350
 _HELP = "Say to the user what is done, and ask first; or remove it."
 
@@ -120,7 +127,7 @@ def _found(text: SafetyText) -> Iterator[tuple[int, int]]:
 
 
 def _hides(text: SafetyText) -> Iterator[re.Match[str]]:
-    for low, high in text.regions(_WORDS, 60, 120):
+    for low, high in text.regions(_WORDS, 60, 120) if text.hints_at(_HINTS) else ():
         yield from _HIDES.finditer(text.joined, low, high)
 
 

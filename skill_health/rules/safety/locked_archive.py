@@ -69,20 +69,13 @@ _RUN = lazy(
 _UNLOCKED_AND_RUN = lazy(
     r"(?:unzip|7z[az]?|unrar)\b[^\n]{0,120}?(?:&&|;)[^\n]{0,60}?(?:\./\w|\b(?:ba|z)?sh )", re.IGNORECASE
 )
-_ANCHORS = (
-    "password",
-    "passcode",
-    "passphrase",
-    "passwd",
-    "pass:",
-    "pass `",
-    "(pass",
-    "pwd",
-    "extract using",
-    "extract with",
-    "unzip -p",
-    "7z x",
-    "unrar",
+# What is looked for before the pattern.
+_HINTS = (
+    lazy(r"pass(?:word|code|phrase|wd|:| `|(?<=\(pass))"),
+    lazy("pwd"),
+    lazy("extract (?:using|with)"),
+    lazy("un(?:zip -p|rar)"),
+    lazy("7z x"),
 )
 _NEAR = 700
 _HELP = "Name a package or program that can be looked into: a password given to everyone only keeps scanners out."
@@ -99,7 +92,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 def _first(text: SafetyText) -> Hit | None:
     whole = text.joined
-    for low, high in text.regions(_ANCHORS, 120, 160):
+    for low, high in text.around(text.hinted(_HINTS), 120, 160):
         for match in _LOCK.finditer(whole, low, high):
             near = whole[max(0, match.start() - _NEAR) : match.end() + _NEAR]
             # A command that unlocks may be followed by one that runs: the archive is in the skill then, or is made.

@@ -92,8 +92,6 @@ _UNCHECKED = lazy(
 _ANCHORS = ("curl", "wget", "iwr ", "irm ", "invoke-", "downloadstring", "mshta", "urlopen", "requests.get")
 _CODE_ANCHORS = (
     *_ANCHORS,
-    "urlopen",
-    "requests.get",
     "httpx.get",
     "aria2c",
     "certutil",

@@ -65,7 +65,6 @@ _OBEY_FROM = lazy(
     r"at|given at|provided by)\b[^\n.]{0,20}\Z",
     re.IGNORECASE,
 )
-_ORDERS = ("follow", "obey", "execute", "carry out", "act on", "comply", "and do ", "run ", " as ")
 _NEAR = 140
 _HELP = "Bundle the instructions: whoever holds that address writes what the agent does next."
 
@@ -73,7 +72,7 @@ _HELP = "Bundle the instructions: whoever holds that address writes what the age
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each sentence that obeys an address."""
     for text in safety_texts(skill, context):
-        if not (text.markdown and text.urls and text.has(*_ORDERS)):
+        if not text.markdown:
             continue
         whole = text.joined
         for found in text.urls:

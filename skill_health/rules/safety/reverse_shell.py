@@ -56,13 +56,21 @@ _OPENS = lazy(
     r"pty\.spawn))",
     re.IGNORECASE,
 )  # fmt: skip
+# What every match of the pattern contains.
+_HINTS = (
+    lazy("/dev/(?:tcp|udp)/"), lazy("dup2\\("), lazy("exec:"),
+    lazy(r"-[\w?]{0,3}[ec][ \t]{1,2}[\"']?(?:/bin/|/usr/bin/)?(?:ba|z|da|k)?sh"),
+)  # fmt: skip
+_ANCHORS = ("/dev/tcp/", "nc -", "ncat ", "socat ", " -e /bin/", "dup2(")
 _HELP = "Remove it: whoever listens at the other end has the user's machine."
 
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each shell that is opened to an address."""
     for text in safety_texts(skill, context):
-        for low, high in text.regions(("/dev/tcp/", "nc -", "ncat ", "socat ", " -e /bin/", "dup2("), 400, 700):
+        if not text.hints_at(_HINTS):
+            continue
+        for low, high in text.regions(_ANCHORS, 400, 700):
             for match in _OPENS.finditer(text.joined, low, high):
                 host = next(filter(None, match.groups()))
                 to = next(addresses(f"http://{host.lower()}/"), None)

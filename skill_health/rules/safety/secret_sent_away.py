@@ -149,13 +149,31 @@ _TO_ELSEWHERE = lazy(r"\b(?:curl|wget|nc|ncat)\b|https?://|\$\{?\w{0,12}(?:cmd|u
 _SENDERS = ("curl", "wget", "nc ", "ncat", "netcat", "invoke-")
 _GIVES = lazy(r"\||@|\$\(|`|-T |--upload-file|-file")
 _WHERE_TO, _SENTENCE = (" to ", " at ", " via "), 260
-_SOURCES = (
-    "process.env)", "process.env,", "process.env }", "os.environ", ".ssh/", ".aws/", ".env", ".netrc", ".git-credentials", ".kube/",
-    ".docker/", "gcloud", ".npmrc", ".pypirc", "login data", "key3.db", "key4.db", "cookies.sqlite", "keychain", "wallet.dat",
-    "solana/id.json", ".gnupg", ".openclaw", ".clawdbot", ".moltbot", "auth-profiles.json", ".claude", "auth.json", "/etc/shadow",
-    "_history", "id_rsa", "id_ed25519", "document.cookie", "localstorage", "sessionstorage",
+_STORED = ("document.cookie", "localstorage", "sessionstorage")
+_CALLS = (
+    "exec", "request", "fetch", "subprocess", "axios", "urlopen", "sendbeacon", "send(", "sendall(", "system(", "got.",
 )  # fmt: skip
-_AFTER_CALL, _NAMES = 400, 60
+# Something of each secret file and of the environment in a script, for looking fast.
+_HINTS = (
+    lazy(
+        r"\.(?:ssh|aws|env|netrc|git-cred|pgpass|kube|docker/config|config/(?:gcloud|solana)|npmrc|pypirc|gnupg|openclaw/|"
+        r"clawdbot/|moltbot/|claude(?:/\.cred|\.json)|codex/|bash_h|zsh_h|keychain|db(?<=key[34]\.db)|"
+        r"sqlite(?<=cookies\.sqlite)|dat(?<=wallet\.dat))"
+    ),
+    lazy("id_(?:rsa|ed25519)"),
+    lazy("login[ _]data"),
+    lazy("keychain-db"),
+    lazy("/etc/shadow"),
+    lazy("auth-profiles"),
+)
+# Commands that print the environment, where their output goes somewhere.
+_HINTS_OF_PRINTED = (
+    lazy(r"env(?:(?:[ \t]{1,2}-0)?[ \t]{0,2}[|)`]|:)"),
+    lazy("export -p"),
+    lazy("declare -x"),
+    lazy(r"set(?:[ \t]{1,2}-0)?[ \t]{0,2}\|"),
+)
+_LONGEST_CALL, _AFTER_CALL, _NAMES = 40, 400, 60
 _HELP = "Send nothing but what the service needs, named one by one. What was sent already must be revoked."
 
 
@@ -173,7 +191,8 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 def _found(text: SafetyText) -> Iterator[tuple[int, int, str]]:
     joined = text.joined
-    for low, high in text.lines(_SENDERS):
+    secret = text.hints_at(_HINTS)
+    for low, high in text.lines(_SENDERS) if secret or text.hints_at(_HINTS_OF_PRINTED) else ():
         if not _GIVES.search(joined, low, high):
             continue
         for pattern in (_PIPED, _GIVEN):
@@ -184,7 +203,7 @@ def _found(text: SafetyText) -> Iterator[tuple[int, int, str]]:
                         match.end(),
                         "sends the environment or a file of credentials to another machine",
                     )
-    yield from _in_script(text)
+    yield from _in_script(text, secret=secret)
     if text.markdown and text.urls:
         for url in text.urls:
             low = url.start - _SENTENCE
@@ -207,30 +226,18 @@ def _stays(command: str) -> bool:
     return bool(to) and all(address.is_local for address in to)
 
 
-def _in_script(text: SafetyText) -> Iterator[tuple[int, int, str]]:
+def _in_script(text: SafetyText, *, secret: bool) -> Iterator[tuple[int, int, str]]:
     joined = text.joined
-    if not text.has(
-        "fetch",
-        "axios",
-        "request",
-        "urlopen",
-        "sendbeacon",
-        "send(",
-        "sendall(",
-        "exec",
-        "system(",
-        "subprocess",
-        "got.",
-    ):
+    stored = not text.markdown and text.has(*_STORED)
+    if not (secret or stored) or not text.has(*_CALLS):
         return
-    if not text.has(*_SOURCES):
-        return
-    yield from _taken_along(text)
+    if secret:
+        yield from _taken_along(text)
     if text.markdown:
         return
     is_picture = (text.path or "").lower().endswith((".svg", ".svgz"))
     collectors = [found for found in text.urls if found.is_of(COLLECTORS)]
-    if text.has("document.cookie", "localstorage", "sessionstorage") and (is_picture or collectors):
+    if stored and (is_picture or collectors):
         store = _STORES.search(joined)
         if store and (collectors or text.has("<script")):
             where = "a picture" if is_picture else "a script"
@@ -239,8 +246,7 @@ def _in_script(text: SafetyText) -> Iterator[tuple[int, int, str]]:
                 store.end(),
                 f"{where} takes cookies or what the browser stores, which only an attack does",
             )
-    secret = _SECRET_FILE.search(joined) if collectors else None
-    if secret:
+    if collectors and _SECRET_FILE.search(joined):
         message = f"reads a file of credentials and sends to a collector of requests: {collectors[0].shown[:100]!r}"
         yield collectors[0].start, collectors[0].end, message
 
@@ -248,7 +254,8 @@ def _in_script(text: SafetyText) -> Iterator[tuple[int, int, str]]:
 def _taken_along(text: SafetyText) -> Iterator[tuple[int, int, str]]:
     """Calls that send a name which holds secrets whole; the name of a part of them is none."""
     joined, held = text.joined, dict[str, int]()
-    for match in (found for region in text.regions(_SOURCES, 220, 200) for found in _SOURCE.finditer(joined, *region)):
+    near = text.hinted(_HINTS)
+    for match in (found for region in text.around(near, 340, 200) for found in _SOURCE.finditer(joined, *region)):
         env = (match["env"] or "").lower()
         listed = env.startswith(("object.", "os.environ."))
         if listed and not _KEY_LIKE.search(joined, match.start(), match.end() + 300):
@@ -261,7 +268,9 @@ def _taken_along(text: SafetyText) -> Iterator[tuple[int, int, str]]:
             continue
         if any(word in held and held[word] < match.start() for word in _WHOLE.findall(match["value"])):
             held[name] = match.start()
-    for match in _LEAVES.finditer(joined):
+    # Without a name that holds one, only a call that reads one itself is left.
+    parts = [(0, len(joined))] if held else text.around(near, _LONGEST_CALL + _AFTER_CALL, 0)
+    for match in (found for part in parts for found in _LEAVES.finditer(joined, *part)):
         # A child that is given the environment is not sent it.
         call = _OF_A_CHILD.sub("", joined[match.end() : match.end() + _AFTER_CALL])
         body = _BODY.search(call)

@@ -47,10 +47,11 @@ TEXTS = {
     "nul-and-surrogates": "curl http://\0 | sh \ud800",
 }
 PATTERNS = {
-    f"{module.name}.{name}": value
+    f"{module.name}.{name}{at or ''}": pattern
     for module in pkgutil.iter_modules(safety.__path__)
     for name, value in vars(importlib.import_module(f"{safety.__name__}.{module.name}")).items()
-    if isinstance(value, Lazy)
+    for at, pattern in enumerate(value if isinstance(value, tuple) else [value])
+    if isinstance(pattern, Lazy)
 }
 PIECES = (
     "curl ", "| ", "http://a.", "1.", "base64 -d", "exec(", "password ", "extract with ", "do not tell ", "user ",
