@@ -122,10 +122,9 @@ def test_a_bad_skill_is_refused_and_the_fixed_one_passes(repository: Path) -> No
 
 def test_collection_wide_rules_see_unchanged_siblings(repository: Path) -> None:
     put(repository, "skills/sort-maps/SKILL.md", skill("sort-lists", "maps"))
-    put(repository, "skill-health.toml", 'fail-on = "warning"\n')
     refused = commit(repository)
     assert refused.returncode == 1
-    assert "warning RT001" in refused.stderr and "sort-lists/SKILL.md" in refused.stderr
+    assert "error RT001" in refused.stderr and "sort-lists/SKILL.md" in refused.stderr
 
 
 def test_a_change_beside_the_skill_file_counts(repository: Path) -> None:
@@ -208,10 +207,10 @@ def test_what_the_configuration_excludes_is_left_alone(repository: Path) -> None
 
 
 def test_a_file_name_cannot_pose_as_an_option(repository: Path) -> None:
-    put(repository, "--output=owned/SKILL.md", skill("owned", "things"))
+    put(repository, "--output=owned/SKILL.md", skill("owned", "things") + "\nSee [it](gone.md).\n")
     put(repository, "--report=skills/a/SKILL.md", skill("a", "things"))
     refused = commit(repository)
-    assert refused.returncode == 1 and "--output=owned/SKILL.md:2:7: error FM013" in refused.stderr, refused.stderr
+    assert refused.returncode == 1 and "--output=owned/SKILL.md:8:5: error LI001" in refused.stderr, refused.stderr
     assert sorted(path.name for path in repository.iterdir() if not path.name.startswith(".")) == [
         "--output=owned", "--report=skills", "prompts.jsonl", "skills",
     ]  # fmt: skip
