@@ -210,7 +210,7 @@ def test_a_file_name_cannot_pose_as_an_option(repository: Path) -> None:
     put(repository, "--output=owned/SKILL.md", skill("owned", "things") + "\nSee [it](gone.md).\n")
     put(repository, "--report=skills/a/SKILL.md", skill("a", "things"))
     refused = commit(repository)
-    assert refused.returncode == 1 and "--output=owned/SKILL.md:8:5: error LI001" in refused.stderr, refused.stderr
+    assert refused.returncode == 1 and "--output=owned/SKILL.md:10:5: error LI001" in refused.stderr, refused.stderr
     assert sorted(path.name for path in repository.iterdir() if not path.name.startswith(".")) == [
         "--output=owned", "--report=skills", "prompts.jsonl", "skills",
     ]  # fmt: skip
