@@ -158,9 +158,11 @@ def _judge_change(paths: Sequence[str], options: LintOptions) -> int | None:
     if changes is None:
         return None
     code, texts = CLEAN, []
+    # The top comes first, by its path.
     roots = [top] if options.config_file else changes.list_roots(top)
     for root in roots:
-        _, config = configure((root,), options.config_file, _overrides(options))
+        if root != top:
+            _, config = configure((root,), options.config_file, _overrides(options))
         result = Gate(root, config, options.as_of or date.today(), options.jobs, not options.no_cache).judge(changes)
         result = keep_below(result, paths, root, [other for other in roots if other != root])
         report = gate_report(result, config.profile, prefix(root))._replace(statistics=options.statistics)

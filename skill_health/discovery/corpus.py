@@ -22,7 +22,7 @@ from skill_health.discovery.listing import (
     may_hold_skills,
     skill_name,
 )
-from skill_health.discovery.material import material_folder
+from skill_health.discovery.material import is_included, material_folder
 from skill_health.discovery.roots import find_root, ignores_above, is_certain, relative, resolve, skill_above
 from skill_health.discovery.tracked import tracked_skills
 
@@ -301,7 +301,7 @@ def _leave_material(walk: Walk, request: SurveyRequest, include: Patterns | None
         material = "" if material_folder(f"{start}/any") else material_folder(inner)
         place = f"{start}/{material}".strip("/")
         single = found.folder in request.skills or found.folder in request.owners
-        if material and not single and place not in named and not _included(include, found.folder):
+        if material and not single and place not in named and not is_included(found.folder, include):
             left[place] = left.get(place, 0) + 1
         else:
             live.append(found)
@@ -313,10 +313,6 @@ def _leave_material(walk: Walk, request: SurveyRequest, include: Patterns | None
             f"not checked, as no host loads test data, templates, overlays and backups: {sum(left.values()):,} SKILL.md below "
             f"{', '.join(places[:SHOWN])}{more}; to check them, name such a folder or list it in include"
         )
-
-
-def _included(include: Patterns | None, folder: str) -> bool:
-    return include is not None and ignored_within((include,), folder, True)
 
 
 def owners_of_barren(root: str, request: SurveyRequest, walk: Walk) -> set[str]:

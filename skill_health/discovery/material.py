@@ -5,6 +5,8 @@ The folders are those of public collections in which no SKILL.md was meant to be
 
 from __future__ import annotations
 
+from skill_health.discovery.ignores import Patterns, ignored_within
+
 _FOLDERS = frozenset(
     "testdata test-data test_data __tests__ __fixtures__ __mocks__ fixture fixtures tests test template templates overlay "
     "overlays skill-flavors backups".split()
@@ -28,3 +30,8 @@ def material_folder(folder: str) -> str:
         if name == "template" if own else kind:
             return folder[: len("/".join(parts[: n + 1]))]
     return ""
+
+
+def is_included(folder: str, include: Patterns | None) -> bool:
+    """Whether the configured `include` brings a folder, relative to the root, back."""
+    return include is not None and ignored_within((include,), folder, True)

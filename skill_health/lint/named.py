@@ -12,7 +12,7 @@ from functools import cache
 
 from skill_health.config.settings import Config, SourceGlobs
 from skill_health.discovery.ignores import Patterns, compile_patterns, ignored_within
-from skill_health.discovery.material import material_folder
+from skill_health.discovery.material import is_included, material_folder
 from skill_health.discovery.roots import relative, resolve, skill_above
 from skill_health.registries.sources import KINDS, expand
 
@@ -47,7 +47,7 @@ def checkable(paths: Sequence[str], root: str, config: Config, force_exclude: bo
 
 def _is_material(folder: str, include: Patterns | None) -> bool:
     """Whether a skill's folder, relative to the root, is test data or the like and not included."""
-    return bool(material_folder(folder)) and not (include and ignored_within((include,), folder, True))
+    return bool(material_folder(folder)) and not is_included(folder, include)
 
 
 def registry_paths(root: str, sources: SourceGlobs) -> Callable[[str], bool]:
