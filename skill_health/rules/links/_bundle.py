@@ -1,4 +1,4 @@
-"""Links in the Markdown files bundled with a skill, found by a scan that is far cheaper than the parser."""
+"""Links and paths in the Markdown files bundled with a skill, found by a scan that is far cheaper than the parser."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from skill_health.rules._api import Context
 from skill_health.rules.links._anchors import MARKDOWN, Files, is_checkable
-from skill_health.rules.links._intent import is_specimen
-from skill_health.rules.links._targets import locate, own_files, read_target
+from skill_health.rules.links._intent import is_about_skills, is_in_clone, is_of_another, is_specimen, means_present
+from skill_health.rules.links._mentions import state_of
+from skill_health.rules.links._targets import index_of, locate, own_files, read_target
 from skill_health.skill.model import Skill
 from skill_health.text.patterns import lazy
 
@@ -111,11 +112,19 @@ def _paired(runs: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 _TARGET = lazy(r"\]\(\s{0,8}<?([^)\s>]+)")
+_IMAGE = lazy(r"<(?:img|source)\b[^<>]{0,200}?\bsrc(?:set)?=[\"']([^\"'\s>]+)")
+# A path in inline code, alone or in a command.
+_PATH = lazy(r"[\w./\-]+\.[a-z]\w{0,8}(?=[`\s])")
+_BEFORE_PATH = lazy(r"`(?:python3? |bash |node )?(?:\./)?\Z")
+_USES = lazy(r"\b(?:read|see|load|runs?|execute|open|follow|consult|refer to|use)\b[^.\n]{0,60}\Z", re.I)
+# How far before a path words count; what strangers write may be one line without end.
+_BEFORE = 600
+_FOLDERS = ("references/", "scripts/", "assets/", "resources/")
 _DEFINITION = lazy(r"\n\[[^\]\n]{1,200}\]:[ \t]{0,8}<?([^\s>]+)")
 # Folders and names of files whose links are resolved elsewhere.
 _FOREIGN = lazy(
     r"(?:\A|/)(?:templates?|examples?|samples?|tests?|evals?|fixtures|expected[^/]*|assets|scripts|node_modules|\.[^/]*)/|"
-    r"template|example|sample|(?:\A|/)(?:README|CHANGELOG|CONTRIBUTING|LICENSE|SKILL|AGENTS|CLAUDE)[^/]*\Z",
+    r"template|example|sample|README|(?:\A|/)(?:CHANGELOG|CONTRIBUTING|LICENSE|SKILL|AGENTS|CLAUDE)[^/]*\Z",
     re.I,
 )
 
@@ -152,19 +161,22 @@ def broken_links(file: str, full: str, skill: Skill, context: Context) -> list[B
     text = context.read(full)
     if text is None:
         return []
-    matches = list(_TARGET.finditer(text))
+    suspected = [(match.start(1), match.start(1), match.group(1)) for match in _TARGET.finditer(text)]
     if "]: " in text and "\n[" in text:
-        matches = sorted([*matches, *_DEFINITION.finditer(text)], key=lambda match: match.start(1))
-    if not matches:
+        suspected += ((match.start(1), match.start(1), match.group(1)) for match in _DEFINITION.finditer(text))
+    if "<img" in text or "<source" in text:
+        suspected += ((match.start(1), match.start(1), match.group(1)) for match in _IMAGE.finditer(text))
+    suspected += _paths(text, file, skill, context)
+    if not suspected:
         return []
+    suspected.sort()
     base = file.rpartition("/")[0]
     files = Files(context)
     verdicts: dict[str, tuple[str, str, frozenset[str] | None] | None] = {}
     found: list[BrokenLink] = []
     hidden: Hidden | None = None
     suspects, line, counted = 0, 1, 0
-    for match in matches:
-        target = match.group(1)
+    for seen_at, at, target in suspected:
         if target not in verdicts:
             verdicts[target] = _verdict(target, base, full, files, skill, context)
         verdict = verdicts[target]
@@ -174,14 +186,61 @@ def broken_links(file: str, full: str, skill: Skill, context: Context) -> list[B
         if suspects > _MAX_SUSPECTS:
             break
         hidden = hidden or Hidden(text)
-        at = match.start(1)
-        if hidden.covers(at):
+        if hidden.covers(seen_at):
             continue
         start = text.rfind("\n", 0, at) + 1
         line, counted = line + text.count("\n", counted, at), at
         verdicts[target] = None
         found.append(BrokenLink(target, line, at - start + 1, *verdict))
     return found
+
+
+def _paths(text: str, file: str, skill: Skill, context: Context) -> Iterator[tuple[int, int, str]]:
+    """The paths in inline code that the reader is told to read or run, and that are neither here nor in a skill nearby.
+
+    Each comes with the offset of its backtick, where it must not be hidden, and its own.
+    """
+    base = file.rpartition("/")[0]
+    known = index_of(skill).files
+    for folder in _FOLDERS:
+        at = text.find(folder)
+        while at >= 0:
+            start, at = at, text.find(folder, at + 1)
+            if text[start - 1] not in "` /":
+                continue
+            match, tick = _PATH.match(text, start), _BEFORE_PATH.search(text, max(0, start - 12), start)
+            if match is None or tick is None or match.group() in known:
+                continue
+            path = match.group()
+            before = text[max(text.rfind("\n", 0, start) + 1, start - _BEFORE) : tick.start()]
+            after = text[match.end() : match.end() + 120].partition("\n")[0]
+            if _USES.search(before) is None or not means_present(before, after):
+                continue
+            if (
+                not _is_missing(path, base, skill, context)
+                or is_in_clone(path, skill, context)
+                or is_about_skills(skill)
+            ):
+                continue
+            if not is_of_another(path, before + after, skill, context):
+                yield tick.start(), start, path
+
+
+def _is_missing(path: str, base: str, skill: Skill, context: Context) -> bool:
+    """Whether a path leads nowhere, from the folder of its file and from every folder above, and no file is beside it.
+
+    Scripts of a skill that has none, and such deep below that folder, are those of a project.
+    """
+    folders = index_of(skill).folders
+    if path.startswith("scripts/") and path.rpartition("/")[0] not in folders:
+        return False
+    if f"{base}/{path.rpartition('/')[2]}" in index_of(skill).files:
+        return False
+    while base:
+        if locate(path, skill, context, base).state != "missing":
+            return False
+        base = base.rpartition("/")[0]
+    return state_of(path, skill, context)[0] == "missing"
 
 
 def _verdict(

@@ -8,13 +8,13 @@ from bisect import bisect_right
 from skill_health.rules._api import Context
 from skill_health.rules.links._memo import remembered
 from skill_health.rules.links._mentions import FollowedLink, PathMention, followed_links, path_mentions
+from skill_health.rules.links._targets import index_of
 from skill_health.skill.model import Link, Prose, Skill
 from skill_health.text.patterns import lazy
 
-# The sentence up to the path speaks of making it, of an example, of the user's files, or of not using it.
-_MAKES = lazy(
-    r"\b(?:creat|writ|sav|generat|output|produc|export|stor|emit|append|scaffold|dump|copy|copies|copied|mov|renam|"
-    r"e\.g\.|for example|such as|for instance|would|should live|your|user's|project's|repo(?:sitory)?'s|new file|"
+# The sentence up to the path speaks of an example, of the user's files, or of not using it.
+_NOT_MEANT = lazy(
+    r"\b(?:e\.g\.|for example|such as|for instance|would|should live|your|user's|project's|repo(?:sitory)?'s|new file|"
     r"(?:project|repo(?:sitory)?|workspace) (?:root|file|has|contains)|codebase|"
     r"(?:do(?:es)?|did|must|should|can) ?n(?:o|')t\b|never\b|avoid|without\b|instead of|rather than|no longer|lacks?\b)|"
     r"\bif\W{0,3}\Z|\b(?:examples?|allowed|forbidden|good|bad|wrong|incorrect)[*_]{0,3}:|"
@@ -22,6 +22,16 @@ _MAKES = lazy(
     r"[^\w`]{0,6}[`(]?\Z",
     re.I,
 )
+# It speaks of making the file, unless a later word says to use it.
+_MAKES = lazy(
+    r"\b(?:creat|writ|sav|generat|output|produc|export|stor|emit|append|scaffold|dump|copy|copies|copied|mov|renam)",
+    re.I,
+)
+_TAKES = lazy(
+    r"\b(?:read|see|load|runs?|execute|open|follow|consult|refer to|use|using|via|from|invoke|calls?)\b", re.I
+)
+# Within a command: the path is what the command writes.
+_WRITES_TO = lazy(r"(?:(?<![\w-])(?:-o|-w|--?(?:out|save|dest|write|export|log)[\w-]*)[ =]|>>?) ?[\"']?\Z")
 # Words after the path that say the same.
 _UNLESS = lazy(
     r"[`*_)\"']{0,4}\s{0,2}(?:[(\[]?\s{0,2}(?:if|when|where) (?:it |they )?(?:is |are )?(?:exists?|present|available|needed|any|there|provided)|"
@@ -48,12 +58,21 @@ _LAYOUT = lazy(
     r"(?:project|file|directory|folder|skill|repo\w*|plugin|package) (?:structure|layout|organi[sz]ation|tree)",
     re.I,
 )
+_CLONES = lazy(
+    r"\b(?:git|gh repo) clone\b(?:[ \t]+-\S{1,80}){0,5}(?:[ \t]+[\"'<]?([^\s\"'`)>]{1,300}))?|"
+    r"\b(?:local|fresh) (?:clone|checkout)\b|\bclone (?:of )?(?:the|this|it|https?:)",
+    re.I,
+)
+_IN_CLONE = lazy(
+    r"\b(?:lives?|are|is|resides?|comes?) (?:in|inside|from) [^.\n]{0,20}\bclone\b|\b(?:inside|within) (?:that|the|your) clone\b",
+    re.I,
+)
 _SENTENCE = lazy(r"[.!?]\s+(?=[A-Z])")
 _KEBAB = lazy(r"(?<![a-z0-9])[a-z0-9]++(?:-[a-z0-9]++)++")
 _NAMED = lazy(r"`/?([a-z0-9][a-z0-9\-]{0,63})/?`")
-_OTHER = lazy(r"\b(?<!this )skill['\u2019]s [`*]*\Z|`['\u2019]s [`*]*\Z")
+_OTHER = lazy(r"\b(?<!this )skill['\u2019]s [`*]*\Z|`['\u2019]s [`*]*\Z|\bits [`*]*\Z")
 # A gap for the reader to fill in: `[Name]`, unlike a link or a box to tick.
-_GAP = lazy(r"(?<![\w\])!`])\[[A-Z][a-z][\w /,\-]{1,40}\](?![(\[:`\w])")
+_GAP = lazy(r"(?<![\w\])!`])\[[A-Z][a-z][\w /,\-'\u2019]{1,90}\](?![(\[:`\w])")
 _SPECIMENS = frozenset(
     "template templates _template _templates skill-template template-skill testdata fixtures __fixtures__".split()
 )
@@ -67,6 +86,11 @@ _ORDERS = lazy(r"(?:\A|[.:;,(\u2014\u2192]\s{0,3}|\band )[*_\s\-]{0,4}(?:read|se
     r"use) (?:the |and |follow |to )?[^.]{0,40}\Z", re.I)  # fmt: skip
 # How far from the path words count; what strangers write may be one paragraph without end.
 _BEFORE, _AFTER, _NAMES = 600, 200, 30
+
+
+def is_about_skills(skill: Skill) -> bool:
+    """Whether the skill is about making skills, so that its paths are mostly those of skills to be made."""
+    return _AUTHORS.search(skill.description) is not None
 
 
 def is_specimen(skill: Skill) -> bool:
@@ -111,6 +135,8 @@ def is_example(link: Link, skill: Skill) -> bool:
     before, after = text[max(0, at - _BEFORE) : max(0, at)], text[end : end + _AFTER]
     if is_quoted(before) or _GAP.search(before + after) or has_unless(after):
         return True
+    if prose is not None and _is_among_gaps(prose, skill):
+        return True
     return any(_GAP.search(s.heading.title) for s in skill.body.sections if s.line <= link.line <= s.end_line)
 
 
@@ -144,12 +170,14 @@ def means_bundled(mention: PathMention, skill: Skill, context: Context) -> bool:
     before, after = text[max(0, at - _BEFORE) : at].replace("\n", " "), text[end : end + _AFTER].replace("\n", " ")
     near = text[max(0, at - _BEFORE) : end + _BEFORE]
     sentence = _SENTENCE.split(before)[-1]
-    if _MAKES.search(sentence) or _OTHER.search(before) or has_unless(after) or is_quoted(before):
+    if not means_present(before, after):
         return False
-    if _GAP.search(near):
+    if _GAP.search(near) or (mention.code and _WRITES_TO.search(mention.text[: mention.text.find(mention.path)])):
         return False
     uses = _USES.search(sentence) is not None or (mention.code and _USES.search(mention.text) is not None)
     if not mention.firm and not uses:
+        return False
+    if not uses and prose is not None and _is_among_gaps(prose, skill):
         return False
     section = skill.body.section_at(mention.line)
     if section is not None and not uses and _LAYOUT.search(section.heading.title):
@@ -158,12 +186,57 @@ def means_bundled(mention: PathMention, skill: Skill, context: Context) -> bool:
         lead_in = _SENTENCE.split(_lead_in(prose, skill).replace("\n", " "))[-1]
         if _MAKES_LISTED.search(lead_in) and not _USES.search(lead_in):
             return False
-    if _AUTHORS.search(skill.description) and not _ORDERS.search(sentence):
+    if is_about_skills(skill) and not _ORDERS.search(sentence):
         return False
-    return not _is_of_another(mention, near, skill, context)
+    if not mention.path.startswith("..") and is_in_clone(mention.path, skill, context):
+        return False
+    return not is_of_another(mention.path, near, skill, context)
 
 
-def _is_of_another(mention: PathMention, text: str, skill: Skill, context: Context) -> bool:
+def means_present(before: str, after: str) -> bool:
+    """Whether the words before and after a path leave it a file that is there, in this skill.
+
+    They do not if they speak of making it, of an example, of a quotation, of the user's project or of another skill.
+    """
+    sentence = _SENTENCE.split(before)[-1]
+    absent = _is_made(sentence) or _NOT_MEANT.search(sentence) or _OTHER.search(before)
+    return not (absent or has_unless(after) or is_quoted(before))
+
+
+def is_in_clone(path: str, skill: Skill, context: Context) -> bool:
+    """Whether a path may be one of a repository that the skill says to clone: it has no such folder itself.
+
+    Scripts may be, unless what is cloned is the skill; of other files the skill must say so.
+    """
+    first = path.partition("/")[0]
+    return first not in index_of(skill).folders and _clones(skill, context)[first != "scripts"]
+
+
+@remembered
+def _clones(skill: Skill, context: Context) -> tuple[bool, bool]:
+    """Whether the skill says to clone something else, and whether it says that its files are there."""
+    own = {skill.folder_name.lower(), skill.name.lower()}
+    cloned = (match.group(1) or "" for match in _CLONES.finditer(skill.text))
+    names = (url.rstrip("/").rpartition("/")[2].removesuffix(".git").lower() for url in cloned)
+    return any(name not in own for name in names), _IN_CLONE.search(skill.text) is not None
+
+
+def _is_made(sentence: str) -> bool:
+    """Whether the last verb up to a path is one of making it, and not of using what is there."""
+    made = -1
+    for match in _MAKES.finditer(sentence):
+        made = match.start()
+    return made >= 0 and _TAKES.search(sentence, made) is None
+
+
+def _is_among_gaps(prose: Prose, skill: Skill) -> bool:
+    """Whether what stands right before or after is a blank to fill in, so that the whole is a form."""
+    every = skill.body.prose
+    at = bisect_right(every, prose.line, key=lambda entry: entry.line) - 1
+    return any(_GAP.search(entry.text) for entry in every[max(0, at - 3) : at + 3] if entry.kind == "paragraph")
+
+
+def is_of_another(path: str, text: str, skill: Skill, context: Context) -> bool:
     """Whether the words name another skill or folder that has the file, or that begins the item of a list."""
     names = sorted({*_KEBAB.findall(text), *_NAMED.findall(text)} - {skill.folder_name})
     above = skill.folder.rpartition("/")[0]
@@ -172,7 +245,7 @@ def _is_of_another(mention: PathMention, text: str, skill: Skill, context: Conte
     for name in names[:_NAMES]:
         for place in places:
             base = f"{place}/{name}".lstrip("/")
-            if context.exists(f"{base}/{mention.path}"):
+            if context.exists(f"{base}/{path}"):
                 return True
             if head and head.group(1) == name and context.exists(f"{base}/SKILL.md"):
                 return True

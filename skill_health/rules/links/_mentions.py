@@ -6,6 +6,8 @@ leads nowhere was meant to be there, its words decide: see `_intent.py`.
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from posixpath import basename, dirname, normpath
 from typing import NamedTuple
@@ -21,7 +23,7 @@ from skill_health.rules.links._targets import (
     locate,
     read_target,
 )
-from skill_health.skill.model import Link, Skill, Span
+from skill_health.skill.model import CodeSpan, Link, Prose, Skill, Span
 from skill_health.text.patterns import lazy
 
 # The folders that the Agent Skills specification names for bundled files.
@@ -36,10 +38,12 @@ PROJECT = frozenset("src tests test lib app apps docs config packages cmd intern
 _FILLED = frozenset("data output outputs results logs cache tmp state".split())
 _WRITTEN = (".json", ".jsonl", ".csv", ".tsv", ".txt", ".html", ".png")
 # How hosts and authors spell the folder of the running skill (Claude Code, OpenClaw; read 2026-11).
-_SKILL_DIRS = (
-    "${CLAUDE_SKILL_DIR}/", "$CLAUDE_SKILL_DIR/", "{baseDir}/", "${baseDir}/", "{skillDir}/", "${SKILL_DIR}/",
-    "$SKILL_DIR/", "{SKILL_DIR}/",
-)  # fmt: skip
+_SKILL_DIR = lazy(
+    r"(?:\$?\{?(?:CLAUDE_)?SKILL_?(?:DIR|PATH|ROOT|HOME)\}?|\$?\{(?:baseDir|skillDir|skill_path|skill_dir)\}|"
+    r"<(?:this[-_ ])?skill(?:[-_ ](?:path|dir|directory|root|folder))?>)/",
+    re.I,
+)
+_PLUGIN_ROOTS = ("${CLAUDE_PLUGIN_ROOT}/", "$CLAUDE_PLUGIN_ROOT/")
 _EXTENSIONS = frozenset(
     "md mdx markdown txt rst py sh bash zsh js mjs cjs ts tsx jsx rb pl ps1 r lua sql json jsonl yaml yml toml csv tsv "
     "xml html css svg png jpg jpeg gif pdf docx pptx xlsx ipynb tex j2 jinja tmpl template".split()
@@ -48,6 +52,26 @@ _EDGES = "\"'`,;:.()[]*"
 # What file names are made of; anything else is punctuation of the sentence.
 _PLAIN = lazy(r"[\w.\-+@/]+\Z")
 _NAME = lazy(r"[\w\-]+\Z")
+# What stands before and after a file name alone if it is a guide to be read.
+_TO_READ = lazy(r"\b(?:see|load|read|open|consult|refer to) (?:the )?[`*\"]{0,3}\Z", re.I)
+_GUIDE = lazy(
+    r"[`*\"]{0,3},? (?:for (?:(?:the|more|full|complete|detailed|all) ){0,3}(?:reference|guide|details|documentation|examples|"
+    r"instructions|list|specification)\b|and follow (?:its|the) instructions|(?:from|in) this skill)",
+    re.I,
+)
+_FOR = lazy(r"[`*\"]{0,3},? for ")
+_STEM = lazy(r"(?<![\w/.\-])(?:\./)?(?:[A-Za-z][\w\-]{0,40}/){0,3}[A-Za-z][\w\-]{0,40}\Z")
+# A script by its name alone, where the words or the title of the section say that it is one of the skill.
+_SCRIPT = lazy(r"[A-Za-z][\w\-]*\.(?:py|sh|mjs|cjs|js|ts|ps1|rb)(?=\s|\Z)")
+_THE_SCRIPT = lazy(
+    r"\b(?:use|run|execute|call) the (?:(?:bundled|included|provided) )?`?([A-Za-z][\w\-]{0,60}\.(?:py|sh|mjs|cjs|js|ts|ps1|rb))`? script\b",
+    re.I,
+)
+# How many sections back the title above one is looked for.
+_NEAR = 50
+_LISTS_SCRIPTS = lazy(
+    r"(?:(?:bundled|included|helper|available|skill|utility) )?(?:scripts|files|script files|resources)\Z", re.I
+)
 # Parts of a path that only a skill has.
 _INSIDE = ("/references/", "/scripts/", "/assets/", "/resources/", "/SKILL.md")
 
@@ -120,18 +144,85 @@ def path_mentions(skill: Skill, context: Context) -> tuple[PathMention, ...]:
     """
     found: list[PathMention] = []
     for code in skill.body.codes:
-        if "/" not in code.text or "." not in code.text:
+        if "." not in code.text:
+            continue
+        if "/" not in code.text:
+            if (script := _SCRIPT.match(code.text)) and _is_listed(code, skill):
+                found += _absent(script.group(), code.line, code.col, skill, context)
             continue
         for at, (path, state, actual, firm) in _read_paths(code.text, skill, context):
             line, col = _place_in_code(path, code.line, code.col + at, skill)
             found.append(PathMention(path, state, actual, code.text, line, col, True, firm))
     for prose in skill.body.prose:
+        if ".md" in prose.text:
+            found += _guides(prose, skill, context)
+        if " script" in prose.text and (named := _THE_SCRIPT.search(prose.text)):
+            found += _named(named.group(1), prose, named.start(1), skill, context)
         if "/" not in prose.plain or "." not in prose.plain:
             continue
         for at, (path, state, actual, firm) in _read_paths(prose.plain, skill, context):
             line, col = skill.body.position(prose, at)
             found.append(PathMention(path, state, actual, path, line, col, False, firm))
     return tuple(found)
+
+
+def _guides(prose: Prose, skill: Skill, context: Context) -> Iterator[PathMention]:
+    """The files that the words call a guide to be read, in a folder of any name or in none.
+
+    What begins with `./` is beside this file, and needs fewer words. Other names are mostly files of the user or of the
+    host; those in capitals (`AGENTS.md`) are the host's.
+    """
+    text, at = prose.text, prose.text.find(".md")
+    while at >= 0:
+        end, at = at, text.find(".md", at + 1)
+        guide = _GUIDE.match(text, end + 3)
+        if guide is None and _FOR.match(text, end + 3) is None:
+            continue
+        stem = _STEM.search(text, max(0, end - 160), end)
+        if stem is None or _TO_READ.search(text, max(0, stem.start() - 24), stem.start()) is None:
+            continue
+        if guide is None and not stem.group().startswith("./"):
+            continue
+        name = f"{stem.group()}.md"
+        first = name.partition("/")[0]
+        if not stem.group().isupper() and first not in BUNDLE and first not in CUSTOMARY and first not in PROJECT:
+            yield from _named(name, prose, stem.start(), skill, context)
+
+
+def _is_listed(code: CodeSpan, skill: Skill) -> bool:
+    """Whether inline code begins an item, a cell or a heading of a section that lists the files of the skill."""
+    line = skill.lines[code.line - 1].lstrip("-*+#|>0123456789. ")
+    if not line.startswith(f"`{code.text}`"):
+        return False
+    sections = skill.body.sections
+    at = bisect_right(sections, code.line, key=lambda section: section.line) - 1
+    if at < 0:
+        return False
+    here = sections[at].heading
+    above = (section.heading for section in reversed(sections[max(0, at - _NEAR) : at]))
+    parent = next((heading for heading in above if heading.level < here.level), here)
+    return any(_LISTS_SCRIPTS.match(heading.title) for heading in (here, parent))
+
+
+def _named(name: str, prose: Prose, at: int, skill: Skill, context: Context) -> Iterator[PathMention]:
+    """The mention of a file at an offset of a paragraph, if the skill has no file of that name at all."""
+    line, col = skill.body.position(prose, at)
+    yield from _absent(name, line, col, skill, context)
+
+
+@remembered
+def _names(skill: Skill, context: Context) -> frozenset[str]:
+    """The names of the files of a skill, without their folders."""
+    return frozenset(map(basename, skill.files))
+
+
+def _absent(name: str, line: int, col: int, skill: Skill, context: Context) -> Iterator[PathMention]:
+    """The mention of a file, if the skill has no file of that name at all."""
+    if is_stand_in(name) or basename(name) in _names(skill, context):
+        return
+    path = name.removeprefix("./")
+    if state_of(path, skill, context)[0] == "missing":
+        yield PathMention(path, "missing", "", path, line, col, False, True)
 
 
 def _read_paths(text: str, skill: Skill, context: Context) -> Iterator[tuple[int, tuple[str, str, str, bool]]]:
@@ -148,7 +239,7 @@ def _read_paths(text: str, skill: Skill, context: Context) -> Iterator[tuple[int
 
 def _read_path(word: str, skill: Skill, context: Context) -> tuple[str, str, str, bool] | None:
     """Path, state, actual name and firmness of a word that may mean a bundled file, else None."""
-    path, firm = bundled_path(word, skill.folder_name)
+    path, firm = bundled_path(word, skill)
     if not path:
         return None
     if path.startswith(".."):
@@ -199,19 +290,23 @@ def _read_neighbour(path: str, first: str, skill: Skill, context: Context) -> tu
     return (path, "missing", "", True) if known else None
 
 
-def bundled_path(word: str, folder_name: str) -> tuple[str, bool]:
+def bundled_path(word: str, skill: Skill) -> tuple[str, bool]:
     """The path inside the skill that a word of a command or sentence stands for, or "", and whether it says so.
 
-    It says so if it begins with a variable for the skill's folder.
+    It says so if it begins with a variable for the skill's folder, or names that below a folder `skills`.
     """
     path = word.rpartition("=")[2].strip(_EDGES.replace(".", "") if word.startswith(".") else _EDGES)
     own = False
-    for prefix in _SKILL_DIRS:
-        if path.startswith(prefix):
-            path, own = path[len(prefix) :], True
-    before, found, after = path.rpartition(f"skills/{folder_name}/")
-    if found and not is_stand_in(before):
-        path, own = after, True
+    if path[:1] in "${<SC" and (variable := _SKILL_DIR.match(path)):
+        path, own = path[variable.end() :], True
+    elif "skills/" in path and "://" not in path:
+        for name in (skill.folder_name, skill.name):
+            before, found, after = path.rpartition(f"/{name}/") if name else ("", "", "")
+            if found and (before.endswith("skills") or after in index_of(skill).files):
+                above = before.rpartition("skills")[0]
+                if above in _PLUGIN_ROOTS or not is_stand_in(above):
+                    path, own = after, True
+                    break
     path = path.partition("#")[0].partition(":")[0].removeprefix("./")
     stem, dot, extension = path.rpartition(".")
     if not dot or extension.lower() not in _EXTENSIONS or stem.endswith("/") or is_absolute(path) or is_stand_in(path):

@@ -1,10 +1,12 @@
 """Broken link in a bundled file: a link of a reference file leads nowhere.
 
 ## What
-Relative links, images and anchors in the Markdown files bundled with the skill, whose file does not exist or has no
-such heading, once per file. A target that exists relative to the skill's own folder is accepted, as the specification
-asks for that. Left alone: templates, examples, tests and expected outputs, whose links are resolved elsewhere, and
-files called README, CHANGELOG and the like.
+Relative links, images (also as `<img src>`) and anchors in the Markdown files bundled with the skill, whose file does
+not exist or has no such heading, and paths in inline code below `references`, `scripts`, `assets` or `resources` that
+the words say to read or run; once per file. A target that exists relative to the skill's own folder is accepted, as the
+specification asks for that; a path, relative to any folder above. Left alone: templates, examples, tests and expected
+outputs, whose links are resolved elsewhere, files called README, CHANGELOG and the like, and paths in code that LI003
+leaves alone.
 
 ## Why
 References are read in the middle of a task; a broken link costs turns or knowledge there just as in SKILL.md.
@@ -43,6 +45,9 @@ SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = True
 
+NAMED = 3
+"""How many targets a finding names besides the first."""
+
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each file with such links once, at the first of them."""
@@ -61,7 +66,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
             meant = nearest(first.fragment, first.anchors)
             help_line = f"did you mean #{meant}?" if meant else "link to an existing heading, or drop the anchor"
         if len(broken) > 1:
-            others = ", ".join(other.target for other in broken[1:4])
+            others = ", ".join(other.target for other in broken[1 : NAMED + 1])
             problem += f"; {len(broken) - 1} more of this file's targets lead nowhere"
-            help_line += f"; then see to {others}" + (" and the rest" if len(broken) > 4 else "")
+            help_line += f"; then see to {others}" + (" and the rest" if len(broken) > NAMED + 1 else "")
         yield Hit(span, problem, help_line, full)

@@ -3,13 +3,18 @@
 ## What
 Paths in plain words and in inline code, alone or in a command (`python scripts/check.py --all`), that end in a known
 extension and exist neither in the skill, nor in a folder above it, nor in a skill named beside them. They begin with
-`scripts`, `references`, `assets`, another folder of this skill, a variable for it (`{baseDir}`), the way to another
-skill (`../tables/scripts/read.py`), or, where the words say to read or run the file, a folder that skills often have
-(`resources`, `examples`, `templates`). Left alone: patterns and made-up names (`<name>`, `{lang}`, `*`, `path/to/...`),
-examples and quotations, files that the sentence, or the line that introduces the list ("Create ...:"), tells the agent
-to create, files that need not be there ("if it exists", "planned"), those of the user's project or of another skill,
-and skills in a folder called `templates`, `testdata` or `fixtures`. In a skill about making skills, only what it orders
-to read or run counts. A file that only the main skill of the same plugin has is information.
+`scripts`, `references`, `assets`, another folder of this skill, a variable for it (`{baseDir}`, `<skill-path>`), its
+place among others (`skills/NAME/...`), the way to another skill (`../tables/scripts/read.py`), or, where the words
+say to read or run the file, a folder that skills often have (`resources`, `examples`, `templates`). A name in another
+folder or in none counts if the words call it a guide ("see forms.md for the full list"), say "the x.py script", or if
+it is listed in a section such as Scripts or Files, and no file of that name is anywhere in the skill.
+
+Left alone: patterns and made-up names (`<name>`, `{lang}`, `*`, `path/to/...`), examples, forms with gaps, quotations,
+files that the last verb before them, the command (`--out x.json`) or the line that introduces the list ("Create ...:")
+makes, files that need not be there ("if it exists", "planned"), those of the user's project, of another skill or of a
+repository that the skill clones, and skills in a folder called `templates`, `testdata` or `fixtures`. In a skill about
+making skills, only what it orders to read or run counts. A file that only the main skill of the same plugin has is
+information.
 
 ## Why
 The agent tries to read or run the file, fails, and improvises what the script or reference should have provided.

@@ -38,18 +38,23 @@ from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.links._python import Import, imports_of, scripts_of
 from skill_health.rules.links._targets import index_of
 from skill_health.skill.model import Skill, Span
+from skill_health.text.patterns import lazy
 
 CODE = "LI014"
 SEVERITY = Severity.WARNING
 SINCE = "0.1.0"
 DEFAULT = True
 
+_WORD = lazy(r"import\b")
+# What may be an import; one of Python begins a line or a statement in it.
+_IMPORTS = lazy(r"(?:^|[;:])[ \t\f]*(?:from\b[ \t]*([. \t]*)([\w.]*)[ \t]*\bimport\b([^\n]*)|import[ \t]+([^\n;#]*))")
+
 
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each missing module once per script."""
-    packages = sorted({part for file in skill.files if file.endswith(".py") for part in file.split("/")[:-1]})
+    packages = {part for file in skill.files if file.endswith(".py") for part in file.split("/")[:-1]}
     for file, full, text in scripts_of(skill, context):
-        if "from ." not in text and not any(f"from {p}" in text or f"import {p}" in text for p in packages):
+        if not _may_lack(text, file, packages, skill):
             continue
         seen: set[str] = set()
         for entry in imports_of(text):
@@ -58,6 +63,40 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
                 seen.add(wanted)
                 span = Span(entry.line, entry.col)
                 yield Hit(span, f"imports {wanted}, which does not exist", "add the module, or correct its name", full)
+
+
+def _may_lack(text: str, file: str, packages: set[str], skill: Skill) -> bool:
+    """Whether what reads like an import, and may stand in a text or comment, names what is missing: parsing is slow."""
+    for line in _lines_of_imports(text):
+        if line.endswith("\\"):
+            return True
+        for dots, module, names, several in _IMPORTS.findall(line):
+            level = dots.count(".")
+            if level and not module and "(" in names:
+                return True
+            given = tuple(_first_word(name) for name in names.partition("#")[0].partition(";")[0].split(","))
+            for each in map(_first_word, several.split(",")) if several else (module,):
+                known = level or each.partition(".")[0] in packages
+                if known and _missing(Import(each, level, given, 0, 0, False), file, skill):
+                    return True
+    return False
+
+
+def _lines_of_imports(text: str) -> Iterator[str]:
+    """The lines with an import; one that goes on, or is begun above, ends in a backslash."""
+    end = -1
+    for found in _WORD.finditer(text):
+        if found.start() < end:
+            continue
+        start = text.rfind("\n", 0, found.start()) + 1
+        end = text.find("\n", found.start())
+        end = len(text) if end < 0 else end
+        begun = text.endswith(("\\\n", "\\\r\n"), 0, start)
+        yield "\\" if begun else text[start:end].rstrip()
+
+
+def _first_word(text: str) -> str:
+    return text.strip().partition(" ")[0]
 
 
 def _missing(entry: Import, file: str, skill: Skill) -> str:
