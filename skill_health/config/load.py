@@ -22,7 +22,13 @@ from skill_health.text.patterns import lazy
 FILE_NAME = "skill-health.toml"
 PYPROJECT = "pyproject.toml"
 TABLE = ("tool", "skill-health")
-USERS_OWN = ("router.providers", "router.prices", "effectiveness.acp-command", "effectiveness.acp-env")
+USERS_OWN = (
+    "router.providers",
+    "router.prices",
+    "effectiveness.acp-command",
+    "effectiveness.acp-env",
+    "custom.allow-code",
+)
 """What a repository does not decide: who is sent a key, what is paid, and which program is started."""
 _UNSAFE_SANDBOX = "none"
 _PATHS = ("baseline", "profile", "daily.reports")
@@ -79,6 +85,8 @@ def _on_top(config: Config, users: Config) -> Config:
     router, mine = config.router, users.router
     trials, trial = config.effectiveness, users.effectiveness
     return config._replace(
+        # Not even a file named on the command line says this: it may be the repository's own.
+        custom=config.custom._replace(allow_code=users.custom.allow_code),
         router=router._replace(
             providers={**mine.providers, **router.providers}, prices={**mine.prices, **router.prices}
         ),
@@ -92,7 +100,8 @@ def _on_top(config: Config, users: Config) -> Config:
 def _of_repository(settings: dict[str, Any], path: str, root: str) -> Config:
     """The configuration of a repository, without what is not for it to say; `refused` names that."""
     config = _config(settings, path, root)
-    named = {key: (getattr(config, key),) for key in _PATHS[:2]} | {_PATHS[2]: (config.daily.reports,)}
+    named: dict[str, tuple[str, ...]] = {_PATHS[2]: (config.daily.reports,), "custom.python": config.custom.python}
+    named |= {key: (getattr(config, key),) for key in _PATHS[:2]}
     named |= {f"sources.{kind}": getattr(config.sources, kind) for kind in _GLOBS}
     for key, values in named.items():
         for value in values:
@@ -101,12 +110,13 @@ def _of_repository(settings: dict[str, Any], path: str, root: str) -> Config:
                     f'{_place(path, *key.split("."))}: "{key}" must be a path inside the repository, not {value!r}'
                 )
     refused = [key for key in USERS_OWN if _stands(settings, key)]
-    router, trials = config.router, config.effectiveness
+    router, trials, custom = config.router, config.effectiveness, config.custom
     if trials.sandbox == _UNSAFE_SANDBOX:
         refused.append("effectiveness.sandbox")
         trials = trials._replace(sandbox="")
     return config._replace(
         refused=tuple(f"{_place(path, *key.split('.'))}: {key}" for key in refused),
+        custom=custom._replace(allow_code=()),
         router=router._replace(providers=RouterSettings().providers, prices=RouterSettings().prices),
         effectiveness=trials._replace(acp_command=Effectiveness().acp_command, acp_env=Effectiveness().acp_env),
     )

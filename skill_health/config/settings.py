@@ -1,9 +1,13 @@
 """`[tool.skill-health]` of pyproject.toml, or skill-health.toml -> frozen Config."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from skill_health.core.files import blake2b
+
+# Few configurations have rules of their own.
+if TYPE_CHECKING:
+    from skill_health.config.custom import CustomRule
 
 
 class PerPath(NamedTuple):
@@ -138,6 +142,27 @@ class Effectiveness(NamedTuple):
     acp_env: Mapping[str, str] = {}
 
 
+class CodeFile(NamedTuple):
+    """A Python file with a rule: its path, relative to the root, the code it gives, and its text where it may run."""
+
+    path: str
+    code: str
+    text: str | None = None
+
+
+class CustomRules(NamedTuple):
+    """The rules of a repository beside ours. `python` names files with rules as code, relative to the root.
+
+    They run only where the user says so, for this run or, in their own settings, for the repositories in `allow_code`;
+    `code` is what is known of the files.
+    """
+
+    rules: "tuple[CustomRule, ...]" = ()
+    python: tuple[str, ...] = ()
+    allow_code: tuple[str, ...] = ()
+    code: tuple[CodeFile, ...] = ()
+
+
 class Config(NamedTuple):
     """One frozen configuration. `source` is the file it came from, relative to the root, or "".
 
@@ -163,6 +188,7 @@ class Config(NamedTuple):
     volatility: Volatility = Volatility()
     sources: SourceGlobs = SourceGlobs()
     daily: Daily = Daily()
+    custom: CustomRules = CustomRules()
     hosts: tuple[str, ...] = ()
     listing: Mapping[str, Mapping[str, float]] = {}
     router: RouterSettings = RouterSettings()

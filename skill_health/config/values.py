@@ -7,6 +7,7 @@ from typing import Any
 
 from skill_health.config.settings import (
     Config,
+    CustomRules,
     Daily,
     Effectiveness,
     ModelPrice,
@@ -128,11 +129,18 @@ def text(value: object, path: Place) -> str:
 def whole(value: object, path: Place) -> int:
     """A whole number of at least 0, or of at least 1 where its key says so. Raises Mistake."""
     of_provider = path[:2] == ("router", "providers") and path[-1] in PROVIDER_POSITIVE
-    least = 1 if of_provider or _key(path) in AT_LEAST_ONE else 0
+    least = 1 if of_provider or path[-1] == "at-least" or _key(path) in AT_LEAST_ONE else 0
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise wrong(path, f"a whole number of at least {least}", value)
+    return value
+
+
+def truth(value: object, path: Place) -> bool:
+    """A truth value. Raises Mistake."""
+    if not isinstance(value, bool):
+        raise wrong(path, "true or false", value)
     return value
 
 
@@ -186,15 +194,15 @@ HOST_MAX = 10**15
 PRICE_MAX = 10**6
 
 _TABLES = {
-    table.__name__: table for table in (RuleLimits, Volatility, SourceGlobs, Daily, RouterSettings, Effectiveness)
+    table.__name__: table for table in (RuleLimits, Volatility, SourceGlobs, Daily, CustomRules, RouterSettings, Effectiveness)
 }  # fmt: skip
-_OURS = ("source", "refused", "layout")
+_OURS = ("source", "refused", "layout", "code")
 _REQUIRED: dict[type, tuple[str, ...]] = {PerPath: ("glob",), Provider: ("protocol",), ModelPrice: ("input", "output")}
 
 
 def build(settings: dict[str, Any], source: str = "") -> Config:
     """The configuration that these settings make. Raises Mistake at the first one that cannot be accepted."""
-    return Config(source=source, **_values(Config, settings, ()))
+    return Config(source=source, **read_fields(Config, settings, ()))
 
 
 def keys_of(table: type) -> dict[str, str]:
@@ -204,7 +212,7 @@ def keys_of(table: type) -> dict[str, str]:
 
 def _written(kind: Any) -> str:
     """An annotation as it stands in the source."""
-    shown = kind.__name__ if isinstance(kind, type) else str(kind)
+    shown = kind.__name__ if isinstance(kind, type) else str(getattr(kind, "__forward_arg__", kind))
     return shown.replace("collections.abc.", "").replace(f"{Config.__module__}.", "")
 
 
@@ -216,7 +224,7 @@ def dotted_keys() -> Iterator[str]:
             yield from (f"{key}.{inner}" for inner in keys_of(_TABLES[kind]))
 
 
-def _values(table: type, settings: object, path: Place) -> dict[str, Any]:
+def read_fields(table: type, settings: object, path: Place) -> dict[str, Any]:
     """The checked values of a table by field name."""
     if not isinstance(settings, dict):
         raise wrong(path, "a table", settings)
@@ -235,14 +243,20 @@ def _values(table: type, settings: object, path: Place) -> dict[str, Any]:
 def _value(kind: str, value: object, path: Place) -> Any:
     """One checked value; `kind` is the annotation of its field."""
     if kind in _TABLES:
-        return _TABLES[kind](**_values(_TABLES[kind], value, path))
+        return _TABLES[kind](**read_fields(_TABLES[kind], value, path))
     return _KINDS[kind](value, path)
 
 
 def _per_path(value: object, path: Place) -> tuple[PerPath, ...]:
     if not isinstance(value, list):
         raise wrong(path, 'a list of tables, such as [{ glob = "drafts/**", ignore = ["ST"] }]', value)
-    return tuple(PerPath(**_values(PerPath, entry, (*path, at))) for at, entry in enumerate(value))
+    return tuple(PerPath(**read_fields(PerPath, entry, (*path, at))) for at, entry in enumerate(value))
+
+
+def _custom_rules(value: object, path: Place) -> Any:
+    from skill_health.config.custom_values import read_rules
+
+    return read_rules(value, path)
 
 
 def _listings(value: object, path: Place) -> dict[str, dict[str, float]]:
@@ -252,7 +266,7 @@ def _listings(value: object, path: Place) -> dict[str, dict[str, float]]:
 
 
 def _providers(value: object, path: Place) -> dict[str, Provider]:
-    return {name: Provider(**_values(Provider, inner, place)) for name, inner, place in _named(value, path)}
+    return {name: Provider(**read_fields(Provider, inner, place)) for name, inner, place in _named(value, path)}
 
 
 def _prices(value: object, path: Place) -> dict[str, ModelPrice]:
@@ -298,7 +312,8 @@ def _host(value: object, path: Place) -> dict[str, float]:
 
 
 _KINDS: dict[str, Callable[[object, Place], Any]] = {
-    "str": text, "int": whole, "float": share, "tuple[str, ...]": texts, "tuple[PerPath, ...]": _per_path,
+    "str": text, "int": whole, "bool": truth, "float": share, "tuple[str, ...]": texts,
+    "tuple[PerPath, ...]": _per_path, "tuple[CustomRule, ...]": _custom_rules,
     "Mapping[str, str]": read_words, "Mapping[str, Mapping[str, float]]": _listings,
     "Mapping[str, Provider]": _providers, "Mapping[str, ModelPrice]": _prices,
 }  # fmt: skip

@@ -309,6 +309,7 @@ def test_schema_and_dataclasses_have_the_same_keys_and_defaults() -> None:
         known.pop("source", None)
         known.pop("refused", None)
         known.pop("layout", None)
+        known.pop("code", None)
         assert node["properties"].keys() == known.keys()
         for key, default in known.items():
             entry = node["properties"][key]

@@ -1,0 +1,1 @@
+"""The rules of a repository's own configuration, as ordinary rules."""
