@@ -338,3 +338,19 @@ def test_the_answer_is_that_of_two_whole_runs(seed: int, root: Path) -> None:
             found = Counter(said(finding) for finding, _ in result.new)
             assert (must - found, found - may) == (Counter(), Counter()), since
         commit(root)
+
+
+def test_the_gate_shows_what_is_severe_and_fails_for_all(tmp_path: Path, called: Any, monkeypatch: Any) -> None:
+    git(tmp_path, "init", "--quiet")
+    put(tmp_path, {"skills/alpha/SKILL.md": "{alpha}"})
+    commit(tmp_path)
+    put(tmp_path, {"skills/alpha/SKILL.md": "{alpha}\nA bell\x07.\n"})
+    git(tmp_path, "add", "--all")
+    monkeypatch.chdir(tmp_path)
+    options = ("lint", "--staged", "--fail-on", "warning")
+    code, out, _ = called(*options)
+    assert (code, "FM008" in out, "with a fix: skill-health lint --diff shows it" in out) == (1, True, True)
+    code, out, _ = called(*options, "--min-severity", "error")
+    assert (code, out) == (1, "nothing as severe is new since the last commit (1 less severe not shown)\n")
+    code, out, _ = called(*options, "--min-severity", "error", "--format", "concise")
+    assert (code, out) == (1, "")

@@ -22,7 +22,8 @@ from skill_health.discovery.listing import (
     may_hold_skills,
     skill_name,
 )
-from skill_health.discovery.material import is_included, material_folder
+from skill_health.discovery.material import is_included, is_live, material_folder
+from skill_health.discovery.repository_files import repository_files
 from skill_health.discovery.roots import find_root, ignores_above, is_certain, relative, resolve, skill_above
 from skill_health.discovery.tracked import tracked_skills
 
@@ -61,7 +62,8 @@ class Walk:
     """What has been seen so far below `root`. `links` are symbolic links to folders, not entered.
 
     `tracked` are the SKILL.md files that git tracks, and `ways` these and all folders above them: no ignore file hides
-    them. `strays` are links out of the repository where a skill might stand.
+    them. `around` are the files around the skills that rules may ask for, `strays` links out of the repository where a
+    skill might stand.
     """
 
     def __init__(self, root: str, exclude: Patterns | None = None) -> None:
@@ -71,6 +73,7 @@ class Walk:
         self.ways: frozenset[str] = frozenset()
         self.starts: tuple[str, ...] = ()
         self.found: list[SkillFolder] = []
+        self.around: list[str] = []
         self.links: list[str] = []
         self.strays: list[str] = []
         self.unread: list[UnreadFolder] = []
@@ -141,6 +144,9 @@ def scan(walk: Walk, start: str, stack: tuple[Patterns, ...], real: str | None =
             continue
         else:
             walk.strays.extend([prefix + link for link in listing.outside if _may_be_skill(prefix + link)])
+        if not siblings:
+            kept = repository_files(folder, listing.files, owner is not None)
+            walk.around.extend([prefix + file for file in kept if file not in listing.linked])
         walk.seen.add(place)
         links = [link for link in listing.links if link != name and may_hold_skills(link)]
         if siblings and not below:
@@ -497,6 +503,7 @@ class Discovery(NamedTuple):
     """The skills of a collection in the order of their paths, and the folders that could not be searched (`unread`).
 
     `root` is absolute and real; `loose` are the named files that no skill owns, such as registries, relative to it.
+    `around` are the files of the repository around the skills that rules may ask for.
     """
 
     root: str
@@ -504,6 +511,7 @@ class Discovery(NamedTuple):
     warnings: tuple[str, ...] = ()
     loose: tuple[str, ...] = ()
     unread: tuple[UnreadFolder, ...] = ()
+    around: tuple[str, ...] = ()
 
 
 def discover(
@@ -530,13 +538,15 @@ def discover(
         walk = survey(base, request, exclude)
     _note_left_out(walk)
     aliases = follow_links(walk)
-    _leave_material(walk, request, compile_patterns(config.include))
+    include = compile_patterns(config.include)
+    _leave_material(walk, request, include)
+    around = tuple(sorted({path for path in walk.around if is_live(path, request.folders, include)}))
     walk.seen, walk.ways, walk.tracked = set(), frozenset(), ()
     root_name = os.path.basename(base)
     entries = [_entry(group, aliases, request, root_name) for group in identical(walk.found, base)]
     entries.sort(key=lambda entry: entry.path)
     warnings, loose, unread = dict.fromkeys(walk.warnings), sorted(request.loose), sorted(set(walk.unread))
-    return Discovery(base, tuple(entries), tuple(warnings), tuple(loose), tuple(unread))
+    return Discovery(base, tuple(entries), tuple(warnings), tuple(loose), tuple(unread), around)
 
 
 def _entry(group: list[SkillFolder], aliases: dict[str, list[str]], request: SurveyRequest, root_name: str) -> Entry:

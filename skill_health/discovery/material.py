@@ -5,6 +5,8 @@ The folders are those of public collections in which no SKILL.md was meant to be
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from skill_health.discovery.ignores import Patterns, ignored_within
 
 _FOLDERS = frozenset(
@@ -35,3 +37,11 @@ def material_folder(folder: str) -> str:
 def is_included(folder: str, include: Patterns | None) -> bool:
     """Whether the configured `include` brings a folder, relative to the root, back."""
     return include is not None and ignored_within((include,), folder, True)
+
+
+def is_live(path: str, named: Iterable[str], include: Patterns | None) -> bool:
+    """Whether a file is none of test data and the like; what is below such a folder that was `named` is live."""
+    material = material_folder(path)
+    if not material or any(folder.startswith(material) for folder in named):
+        return True
+    return is_included(path.rpartition("/")[0], include)

@@ -14,19 +14,21 @@ from skill_health.core.files import read_small
 from skill_health.core.git import GitRepository, StoredFile, open_repository
 from skill_health.lint.gate.tree import ON_DISK, FileChange, Tree
 
-_FILE, _LINK = b"100644", b"120000"
+_FILE, _PROGRAM, _LINK = b"100644", b"100755", b"120000"
 
 
 class ChangeSet:
     """What a later state has otherwise than each of the earlier ones that it follows.
 
     `since` says in words what these are. Of a merge there are several, and what stood in one of them is not new.
+    `is_staged` tells a commit that is being made from a work tree.
     """
 
     def __init__(
         self, repository: GitRepository, every: Sequence[Sequence[FileChange]], since: str, tree: Tree | None = None
     ) -> None:
         self.repository, self.every, self.since, self._tree = repository, every, since, tree
+        self.is_staged = tree is None
 
     @cached_property
     def tree(self) -> Tree:
@@ -102,12 +104,26 @@ def _merge_heads(repository: GitRepository) -> Iterator[str]:
 
 def _on_disk(repository: GitRepository, base: dict[str, StoredFile], commit: str) -> Iterator[FileChange]:
     """What the work tree, untracked files included, has otherwise than a commit with these files."""
+    changed = set()
     for path in repository.list_changes(commit):
         try:
             mode = os.lstat(os.path.join(repository.top, path)).st_mode
         except OSError:
             mode = 0
         kept = stat.S_ISREG(mode) or stat.S_ISLNK(mode)
-        new = StoredFile(_LINK if stat.S_ISLNK(mode) else _FILE, ON_DISK) if kept else None
+        plain = _PROGRAM if mode & stat.S_IXUSR and os.name != "nt" else _FILE
+        new = StoredFile(_LINK if stat.S_ISLNK(mode) else plain, ON_DISK) if kept else None
+        changed.add(path)
         if new is not None or path in base:
             yield FileChange(path, base.get(path), new)
+    for path, file in base.items():
+        if file.is_executable and path not in changed and os.name != "nt" and _lost_mode(repository.top, path):
+            yield FileChange(path, file, StoredFile(_FILE, file.oid))
+
+
+def _lost_mode(top: str, path: str) -> bool:
+    try:
+        mode = os.lstat(os.path.join(top, path)).st_mode
+    except OSError:
+        return False
+    return stat.S_ISREG(mode) and not mode & 0o111

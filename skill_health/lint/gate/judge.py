@@ -21,16 +21,16 @@ from skill_health.core.boundary import git_top
 from skill_health.core.files import read_small
 from skill_health.discovery.corpus import Discovery, Entry, discover
 from skill_health.discovery.globs import glob_matcher
-from skill_health.discovery.listing import may_hold_skills
+from skill_health.discovery.listing import is_skill_name, may_hold_skills
+from skill_health.discovery.repository_files import is_repository_file
 from skill_health.discovery.roots import skill_above
-from skill_health.lint.cache.lint_cache import LintCache, StoredCorpus
-from skill_health.lint.cache.records import CorpusFindings
+from skill_health.lint.cache.lint_cache import NOTHING, LintCache
 from skill_health.lint.cache.session_skills import KnownFacts, SessionSkills
 from skill_health.lint.gate.changes import ChangeSet
 from skill_health.lint.gate.compare import PlacedFinding, is_broken_reference, list_new, marked_text, mentions
 from skill_health.lint.gate.moves import Moves, find_moves
 from skill_health.lint.gate.tree import FileChange, Tree, TreeBoundary
-from skill_health.lint.pipeline import LintSession, named, with_layout
+from skill_health.lint.pipeline import LintSession, named, place, with_layout
 from skill_health.lint.report import BASELINE
 from skill_health.registries.records import Registries, load_registries
 from skill_health.registries.sources import KINDS
@@ -41,16 +41,17 @@ _TEXTS = (".md", ".mdx", ".markdown")
 _MOST_ROUNDS = 3
 # Of two skills of one name hosts load one, or neither.
 _SAME_NAME = "duplicate-name"
-_NOTHING = StoredCorpus(CorpusFindings("", 0, "", [], {}))
 _NAME = lazy(rb"(?m)^name:[ \t]*[\"']?([^\s\"'#][^\n\"'#]*?)[\"']?[ \t\r]*$")
 _ANCHOR = lazy(rb"(?:^ {0,3}#|\b(?:id|name)=)")
+_PLACEHOLDER = lazy(r"\{\w+\}")
 _UNDERLINE = lazy(rb" {0,3}(?:=+|-+)\s*")
 
 
 class GateResult(NamedTuple):
     """What is new, each with what caused it ("" where that is the line itself), and how much is not.
 
-    `entries` are the skills that were looked at, `since` says what they were compared with.
+    `entries` are the skills that were looked at, `since` says what they were compared with, `hidden` counts what is new
+    but less severe than what was asked for.
     """
 
     since: str
@@ -58,6 +59,7 @@ class GateResult(NamedTuple):
     older: int = 0
     baselined: int = 0
     entries: tuple[Entry, ...] = ()
+    hidden: int = 0
 
 
 class Gate:
@@ -74,9 +76,10 @@ class Gate:
 
     def judge(self, changes: ChangeSet) -> GateResult:
         """What is new in the collection. Raises UsageError where git fails."""
-        if not all(any(map(self._may_matter, each)) for each in changes.every):
+        # Since a revision whatever a plugin holds may matter to its version.
+        if changes.is_staged and not all(any(map(self._may_matter, each)) for each in changes.every):
             return GateResult(changes.since)
-        with closing(_Comparison(self, changes.tree, changes.every)) as comparison:
+        with closing(_Comparison(self, changes.tree, changes.every, changes.is_staged)) as comparison:
             return comparison.result(changes.since)
 
     def _may_matter(self, change: FileChange) -> bool:
@@ -88,18 +91,25 @@ class Gate:
             return True
         if not path.startswith(self.inner):
             return False
-        if self.is_registry(path):
+        if self.is_registry(path) or is_repository_file(path):
             return True
         place = os.path.join(self.root, path[len(self.inner) :])
         return skill_above(os.path.dirname(place), self.root) is not None
 
     def is_registry(self, path: str) -> bool:
-        """Whether a path, relative to the top, is that of a registry, or in the folder of a task."""
+        """Whether a path, relative to the top, is that of a registry, in the folder of a task, or for custom rules."""
         sources = self.config.sources
         globs = [glob for kind in KINDS for glob in getattr(sources, kind)]
         globs += [f"{folder}/**" for glob in sources.tasks if (folder := glob.rpartition("/")[0])]
+        globs += self._asked
         inner = path[len(self.inner) :]
         return path.startswith(self.inner) and any(m(inner) for glob in globs if (m := glob_matcher(glob, True)))
+
+    @cached_property
+    def _asked(self) -> list[str]:
+        """Globs of the files of the repository that custom rules look at."""
+        rules = self.config.custom.rules
+        return [_PLACEHOLDER.sub("*", path.lstrip("/")) for rule in rules for path in rule.repository_files]
 
 
 class _State(NamedTuple):
@@ -114,8 +124,8 @@ class _State(NamedTuple):
 class _Comparison:
     """One later state, and what it has otherwise than each earlier one."""
 
-    def __init__(self, gate: Gate, head: Tree, every: Sequence[Sequence[FileChange]]) -> None:
-        self.gate, self.head, self.every = gate, head, every
+    def __init__(self, gate: Gate, head: Tree, every: Sequence[Sequence[FileChange]], staged: bool) -> None:
+        self.gate, self.head, self.every, self.staged = gate, head, every, staged
         self.bases = [head.changed(change.swapped() for change in changes) for changes in every]
         self.moves = [find_moves(base, head, changes) for base, changes in zip(self.bases, every, strict=True)]
         self.whole = any(map(self._needs_all, (change for changes in every for change in changes)))
@@ -137,7 +147,38 @@ class _Comparison:
             if more <= folders:
                 break
             folders |= more
-        return result
+        return self._with_repository(result)
+
+    def _with_repository(self, result: GateResult) -> GateResult:
+        """The result with what is new in what the skills ship in, where the change can matter to that."""
+        if not any(self._may_matter_around(change) for changes in self.every for change in changes):
+            return result
+        from skill_health.lint.gate.around import AroundGate
+
+        around = AroundGate(self._session, self.gate.top, self.gate.inner, self.gate.as_of)
+        kept: dict[str, Finding] | None = None
+        older = 0
+        for base, moves, changes in zip(self.bases, self.moves, self.every, strict=True):
+            paths = tuple(change.path for change in changes)
+            new = around.check(self.head) if self.staged else around.check(self.head, base, paths)
+            new = self._without_known(new)
+            worse = list_new(self._without_known(around.check(base)), new, moves) if new else []
+            older += len(new) - len(worse)
+            kept = {f.key: f for f in worse if kept is None or f.key in kept}
+        found = [(each, self._cause(each)) for each in map(self._graded, (kept or {}).values())]
+        every = sorted((*result.new, *found), key=lambda each: place(each[0]))
+        return result._replace(new=tuple(every), older=result.older + older)
+
+    def _may_matter_around(self, change: FileChange) -> bool:
+        """Whether a change can be one of what skills ship in, or of what that names."""
+        path = change.path
+        if change.is_module or not path.startswith(self.gate.inner):
+            return False
+        if change.new is None or is_repository_file(path) or (change.old is None and is_skill_name(path[-8:])):
+            return True
+        moded = change.old is not None and change.old.is_executable and not change.new.is_executable
+        # Any content of a plugin makes a version necessary.
+        return moded or not self.staged
 
     def _needs_all(self, change: FileChange) -> bool:
         """Whether a change may matter to every skill: that of a registry, or of a link, which may lead to skills."""
@@ -242,9 +283,9 @@ class _Comparison:
             older += sum(id(each.finding) not in worse for each in left)
             left = [each for each in left if id(each.finding) in worse]
         session = self._session
-        if self.gate.use_cache and session.cache.lacks(_NOTHING):
+        if self.gate.use_cache and session.cache.lacks(NOTHING):
             known = SessionSkills({}, siblings)
-            session.cache.save(known, _NOTHING, self.gate.as_of, None, session.registries, session.rules)
+            session.cache.save(known, NOTHING, NOTHING, self.gate.as_of, None, session.registries, session.rules)
         findings = [self._graded(each.finding) for each in left]
         more = {self._inner(f.skill.rpartition("/")[0]) for f in findings if f.skill}
         result = GateResult(since, tuple((f, self._cause(f)) for f in findings), older, baselined, state.entries)
@@ -254,9 +295,10 @@ class _Comparison:
         """The findings that the baseline does not know."""
         if not self.gate.config.baseline and not os.path.exists(os.path.join(self.gate.root, BASELINE)):
             return placed
-        from skill_health.lint.baseline import drop_known
+        from skill_health.lint.baseline import drop_known, read_known
 
-        left = {id(each) for each in drop_known([each.finding for each in placed], self.gate.root, self.gate.config)}
+        known = read_known(self.gate.root, self.gate.config)
+        left = {id(each) for each in drop_known([each.finding for each in placed], known)}
         return [each for each in placed if id(each.finding) in left]
 
     def _check(
@@ -284,8 +326,7 @@ class _Comparison:
             found = discover((place,), gate.config, place).entries
             entries = tuple(e for e in found if self.whole or self._inner(e.folder) in folders)
             registries = load_registries(place, gate.config.sources) if self.whole else self._session.registries
-            checker = SkillChecker(place, gate.config, registries)
-            checker.boundary = TreeBoundary(place, tree)
+            checker = SkillChecker(place, gate.config, registries, TreeBoundary(place, tree))
             with closing(LintCache(Discovery(place, entries))) as aside:
                 checked = {p: aside.keep_skill(s) for p, s in check_entries(entries, checker, gate.jobs, aside)}
                 own = {path: dict(KnownFacts(skill)) for path, skill in checked.items()}

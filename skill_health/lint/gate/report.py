@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from skill_health import __version__
 from skill_health.lint.gate.judge import GateResult
-from skill_health.lint.report import LintReport
+from skill_health.lint.report import LintReport, count_fixes, is_shown
 from skill_health.rules._api import Finding, Severity
 from skill_health.text.terminal import clean, paint
 
@@ -17,7 +17,15 @@ _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "bl
 def gate_report(result: GateResult, profile: str, prefix: str) -> LintReport:
     """The same as every format renders it; what caused a finding is said in its help."""
     findings = tuple(f._replace(help=" ".join(filter(None, (f.help, _reason(why))))) for f, why in result.new)
-    return LintReport(__version__, profile, result.entries, findings, prefix, baselined=result.baselined)
+    return LintReport(
+        __version__, profile, result.entries, findings, prefix, baselined=result.baselined, hidden=result.hidden
+    )
+
+
+def keep_severe(result: GateResult, severity: str) -> GateResult:
+    """Only what is new and at least so severe; the rest is counted."""
+    new = tuple(each for each in result.new if is_shown(each[0], severity))
+    return result._replace(new=new, hidden=len(result.new) - len(new))
 
 
 def gate_lines(result: GateResult, prefix: str, color: bool) -> Iterator[str]:
@@ -25,15 +33,18 @@ def gate_lines(result: GateResult, prefix: str, color: bool) -> Iterator[str]:
     for finding, why in result.new:
         yield _line(finding, why, prefix, color)
     older = f"{result.older} older finding{'s' * (result.older != 1)} not shown" if result.older else ""
+    hidden = f"{result.hidden} less severe not shown" if result.hidden else ""
+    left_out = ", ".join(filter(None, (older, hidden)))
     if not result.new:
-        yield from [f"nothing is worse than in {result.since} ({older})"] * bool(older)
+        what = "nothing as severe is new since" if hidden else "nothing is worse than in"
+        yield from [f"{what} {result.since} ({left_out})"] * bool(left_out)
         return
     counts = [(severity, sum(f.severity is severity for f, _ in result.new)) for severity in Severity]
     said = ", ".join(f"{n} {s.value}{'s' * (n != 1 and s is not Severity.INFO)}" for s, n in counts if n)
     yield ""
-    yield f"new since {clean(result.since)}: {said}" + f" ({older})" * bool(older)
-    if fixable := sum(finding.fixable for finding, _ in result.new):
-        yield f"{fixable} with a fix: skill-health lint --diff shows the safe ones, --fix applies them"
+    yield f"new since {clean(result.since)}: {said}" + f" ({left_out})" * bool(left_out)
+    if fixes := count_fixes([finding for finding, _ in result.new], False, "skill-health lint "):
+        yield fixes
 
 
 def _line(finding: Finding, why: str, prefix: str, color: bool) -> str:

@@ -213,6 +213,11 @@ class TreeBoundary(Boundary):
         except FileNotFoundError:
             return self.tree.read(self._inner(path), most)
 
+    def is_executable(self, path: str) -> bool:
+        """As git has it: what is laid out has no mode of its own."""
+        file = self.tree.files.get(self.tree.resolve(self._inner(path)))
+        return file is not None and file.is_executable
+
     def _inner(self, path: str) -> str:
         inner = os.path.relpath(self._place(path), self.top).replace(os.sep, "/")
         return "" if inner == "." else inner
