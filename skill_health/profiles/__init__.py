@@ -35,6 +35,10 @@ _ALWAYS = {"sections", "gotchas", "examples", "frontmatter"}
 _FLAGS: dict[str, type | tuple[type, ...]] = {
     "below": (int, float), "lines": int, "missing_sections": bool, "leaks": bool, "hazards": bool,
 }  # fmt: skip
+_DEFECTS: dict[str, type | tuple[type, ...]] = {
+    "families": list, "error": (int, float), "warning": (int, float), "unmeasured": (int, float), "left_out": list,
+}  # fmt: skip
+_FAMILIES = ("frontmatter", "links", "safety", "leakage", "routing", "structure", "claims")
 _COUNTED = {"examples": {"code_examples", "example_entries", "bundled"}, "claims": {"sourced", "with_id"}}
 
 
@@ -48,16 +52,32 @@ class Component:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
-    """A valid profile.
+class Defects:
+    """What findings take from a score.
 
-    `lines` is 0 if the configured limit applies; scores below `below` are flagged, and with `hazards` a skill that has
-    one scores 0.
+    `error` and `warning` are what one of them costs if its rule is right, `unmeasured` how far a rule is trusted that
+    was never judged on held-out collections. Findings of these `families` count, those of the rules `left_out` do not.
+    """
+
+    families: tuple[str, ...]
+    error: float
+    warning: float
+    unmeasured: float
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A valid profile: the weighted mean of its `components`, if it has any, times what its `defects` leave.
+
+    `lines` is 0 if the configured limit applies, None for no limit; scores below `below` are flagged, and with
+    `hazards` a skill that has one scores 0. Without `defects` findings take nothing.
     """
 
     name: str
     title: str
     components: tuple[Component, ...]
+    defects: Defects | None = None
     below: float = 0.0
     lines: int = 0
     missing_sections: bool = False
@@ -104,16 +124,39 @@ def parse_profile(text: str, source: str) -> Profile:
         data = parse_toml(text)
     except ValueError as error:
         raise UsageError(f"{source}: not valid TOML: {error}") from None
-    _known(source, data, {"name": str, "title": str, "flags": dict, "components": dict})
+    _known(source, data, {"name": str, "title": str, "flags": dict, "components": dict, "defects": dict})
     flags, given = data.get("flags", {}), data.get("components", {})
     _known(f"{source}: [flags]", flags, _FLAGS)
     unknown = sorted(set(given) - set(SETTINGS))
     if unknown:
         raise UsageError(f"{source}: no component is called '{unknown[0]}': there are {', '.join(SETTINGS)}")
     components = tuple(_component(source, name, given[name]) for name in SETTINGS if name in given)
-    if not any(c.weight > 0 and c.name in _ALWAYS for c in components):
+    defects = _defects(source, data["defects"]) if "defects" in data else None
+    if (components or not defects) and not any(c.weight > 0 and c.name in _ALWAYS for c in components):
         raise UsageError(f"{source}: give weight to one of {', '.join(sorted(_ALWAYS))}: the others may not apply")
-    return Profile(data.get("name", source), data.get("title", ""), components, **flags)
+    return Profile(data.get("name", source), data.get("title", ""), components, defects, **flags)
+
+
+def _defects(source: str, settings: Mapping[str, Any]) -> Defects:
+    where = f"{source}: [defects]"
+    _known(where, settings, _DEFECTS)
+    for key in _DEFECTS:
+        if key not in settings and key != "left_out":
+            raise UsageError(f"{where}: '{key}' is missing")
+        value = settings.get(key)
+        if isinstance(value, (int, float)) and not 0 < value <= 1:
+            raise UsageError(f"{where}: {key} is {value}: it must lie between 0 and 1")
+    texts = {key: tuple(settings.get(key, ())) for key in ("families", "left_out")}
+    for word in texts["families"]:
+        if word not in _FAMILIES:
+            raise UsageError(f"{where}: no family '{word}' can be counted: there are {', '.join(_FAMILIES)}")
+    for code in texts["left_out"]:
+        if not isinstance(code, str):
+            raise UsageError(f"{where}: 'left_out' is a list of the codes of rules")
+    return Defects(
+        texts["families"], float(settings["error"]), float(settings["warning"]), float(settings["unmeasured"]),
+        texts["left_out"],
+    )  # fmt: skip
 
 
 def _component(source: str, name: str, settings: Any) -> Component:

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 from skill_health.config.settings import RuleLimits
 from skill_health.profiles import Profile
+from skill_health.score.defects import DefectScore, Loss
+from skill_health.score.population import Population
 from skill_health.skill.measure import Measures
 
 
@@ -160,7 +162,8 @@ class ScorePart:
 
     `weight` is the profile's; `share` is what it comes to once the components that do not apply are left
     out (0 for those). `value` is between 0 and 1; None means that it does not apply, and `note` says why.
-    `evidence` are the counts it was computed from.
+    `evidence` are the counts it was computed from. A part that `multiplies` is no part of the mean: the score is
+    multiplied by its value.
     """
 
     name: str
@@ -169,6 +172,7 @@ class ScorePart:
     value: float | None
     note: str
     evidence: Mapping[str, float] = field(default_factory=dict)
+    multiplies: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,11 +185,15 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The score of one skill: the mean of its parts, weighted by their shares, to 4 decimals; 0 with a hazard."""
+    """The score of one skill, to 4 decimals: the weighted mean of its parts, times those that multiply.
+
+    `losses` are what took points by findings, the most first; None where the profile counts no findings.
+    """
 
     value: float
     parts: tuple[ScorePart, ...]
     flags: tuple[Flag, ...]
+    losses: tuple[Loss, ...] | None = None
 
     @property
     def flagged(self) -> bool:
@@ -204,8 +212,17 @@ class CorpusScore:
     flagged: int
 
 
-def score_skill(measures: Measures, facts: SkillFacts, profile: Profile, limits: RuleLimits | None = None) -> Score:
-    """Score one skill by a profile. `limits` give the line limit where the profile has none of its own."""
+def score_skill(
+    measures: Measures,
+    facts: SkillFacts,
+    profile: Profile,
+    limits: RuleLimits | None = None,
+    found: DefectScore | None = None,
+) -> Score:
+    """Score one skill by a profile. `limits` give the line limit where the profile has none of its own.
+
+    `found` is what defects leave and take, for a profile that counts them.
+    """
     graded = [(part, COMPONENTS[part.name](measures, facts, part.settings)) for part in profile.components]
     whole = fsum(component.weight for component, grade in graded if grade.value is not None)
     parts = tuple(
@@ -216,10 +233,27 @@ def score_skill(measures: Measures, facts: SkillFacts, profile: Profile, limits:
         for component, grade in graded
     )  # fmt: skip
     total = fsum(component.weight * grade.value for component, grade in graded if grade.value is not None)
+    mean = min(1.0, total / whole) if graded else 1.0
     # What is well written and harms its user is worth nothing: no part of the score makes up for it.
-    value = 0.0 if profile.hazards and facts.hazards else round(min(1.0, total / whole), _DIGITS)
-    lines = profile.lines or (limits or RuleLimits()).body_lines
-    return Score(value, parts, tuple(_flags(value, measures, facts, profile, lines)))
+    left = 0.0 if profile.hazards and facts.hazards and not found else found.value if found else 1.0
+    value = round(mean * left, _DIGITS)
+    flags: list[Flag] = []
+    if graded:
+        flags += _flags(value, measures, facts, profile, profile.lines or (limits or RuleLimits()).body_lines)
+    if found:
+        parts += tuple(_factor(name, kept, found.losses) for name, kept in found.components.items())
+        flags += (Flag("defect", loss.message) for loss in found.losses)
+    return Score(value, parts, tuple(flags), found.losses if found else None)
+
+
+def _factor(name: str, value: float | None, losses: Iterable[Loss]) -> ScorePart:
+    """A part that multiplies, from what defects leave of a component."""
+    own = [loss for loss in losses if loss.component == name]
+    if value is None:
+        return ScorePart(name, 1.0, 0.0, None, "not judged: SKILL.md cannot be read", multiplies=True)
+    evidence = {"findings": float(sum(loss.findings for loss in own))} if own else {}
+    note = ", ".join(f"{loss.code} {loss.rule}" for loss in own)
+    return ScorePart(name, 1.0, 1.0, round(value, _DIGITS), note, evidence, multiplies=True)
 
 
 def _flags(value: float, measures: Measures, facts: SkillFacts, profile: Profile, lines: int) -> Iterable[Flag]:
@@ -236,7 +270,7 @@ def _flags(value: float, measures: Measures, facts: SkillFacts, profile: Profile
             yield Flag("invalid-frontmatter", f"invalid frontmatter: {issue.replace('-', ' ')}")
     if profile.leaks and facts.leaks:
         yield Flag("leak", f"{facts.leaks} leak{'s' if facts.leaks > 1 else ''} of evaluation material or secrets")
-    if profile.hazards and facts.hazards:
+    if profile.hazards and facts.hazards and not profile.defects:
         yield Flag(
             "hazard",
             f"{facts.hazards} hazard{'s' if facts.hazards > 1 else ''} to its user: the score is 0 until fixed",
@@ -258,8 +292,12 @@ def score_corpus(scores: Iterable[Score]) -> CorpusScore:
 
 
 class Scores(NamedTuple):
-    """The scores of the skills asked for, by the path of their SKILL.md, and of them all together."""
+    """The scores of the skills asked for, by the path of their SKILL.md, and of them all together.
+
+    `population` are the public skills that they can be held against; None where there is none for the profile.
+    """
 
     profile: str
     skills: Mapping[str, Score]
     corpus: CorpusScore
+    population: Population | None = None
