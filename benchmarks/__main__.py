@@ -17,7 +17,7 @@ from benchmarks._measure import Failed, Options
 from benchmarks._table import machine
 
 # In this order: what `parse` reads into this process would count as memory of processes started later.
-LINTER = ("hook", "collection", "scale", "parse")
+LINTER = ("hook", "collection", "scale", "editor", "parse")
 ROUTER = ("routers", "calls", "router_report", "resampling", "coverage")
 EFFECTIVENESS = ("trials",)
 PAGE = ("page",)
@@ -33,7 +33,7 @@ def main(argv: list[str] | None = None) -> int:
         "python -m benchmarks", description="Speed and memory, as ratios taken in one run."
     )
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"what to measure (the first four): {', '.join(QUESTIONS)}"
+        "names", nargs="*", metavar="NAME", help=f"what to measure (the first five): {', '.join(QUESTIONS)}"
     )
     parser.add_argument("--tree", type=Path, metavar="PATH", help="a real collection instead of the generated one")
     parser.add_argument("--skills", type=int, default=529, metavar="N", help="size of the generated collection (529)")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.lint.fixes import edit_bytes
+from skill_health.lint.fixing.edits import edit_bytes
 from skill_health.rules._api import Edit
 from skill_health.skill.model import Span
 

@@ -157,6 +157,35 @@ def test_text_of_a_long_line_shows_the_place() -> None:
     assert len(lines[1]) < 130
 
 
+def test_concise_is_one_line_for_each_finding() -> None:
+    place = "fixtures/skills/a/SKILL.md"
+    second = finding(line=4, severity=Severity.INFO, message="other\nline", help="", path="b\n:c/SKILL.md")
+    lines = render("concise", report(finding(), second)).splitlines()
+    assert lines == [f"{place}:3:5: FM003 error message", "fixtures/b\\x0a:c/SKILL.md:4:5: FM003 info other\\x0aline"]
+    assert render("concise", report(scored=True)) == ""
+
+
+@pytest.mark.parametrize("name", formats.names())
+def test_only_what_is_severe_enough_is_shown(name: str) -> None:
+    every = report(
+        finding(message="the-error"),
+        finding(message="the-warning", severity=Severity.WARNING),
+        finding(message="the-info", severity=Severity.INFO),
+    )
+    for least, words in (
+        ("error", ["error"]),
+        ("warning", ["error", "warning"]),
+        ("info", ["error", "warning", "info"]),
+    ):
+        text = render(name, every.at_least(least))
+        assert [word for word in ("error", "warning", "info") if f"the-{word}" in text] == words
+        hidden = 3 - len(words)
+        if hidden and name in ("text", "markdown"):
+            assert f"{hidden} less severe not shown" in text
+        if name == "json":
+            assert json.loads(text)["summary"].get("hidden", 0) == hidden
+
+
 def test_statistics_count_per_rule() -> None:
     given_report = report(finding(), finding(line=4), finding(code="FM001"))._replace(statistics=True)
     assert render("text", given_report).splitlines()[:2] == [
@@ -192,4 +221,4 @@ def test_markdown_text_is_only_text(text: str) -> None:
 
 
 def test_every_format_is_named_in_the_folder(tmp_path: Path) -> None:
-    assert formats.names() == ["github", "gitlab", "json", "junit", "markdown", "sarif", "text"]
+    assert formats.names() == ["concise", "github", "gitlab", "json", "junit", "markdown", "sarif", "text"]

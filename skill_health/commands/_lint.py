@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from datetime import date
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from skill_health import formats
 from skill_health.config.settings import Config
+from skill_health.core.boundary import Boundary
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
 from skill_health.lint.report import BASELINE, LintReport, fold_clones, judge_report
-from skill_health.text.terminal import echo, wants_color
+from skill_health.text.terminal import clean, echo, wants_color
+
+if TYPE_CHECKING:
+    from skill_health.lint.pipeline import LintResult
 
 
 class LintOptions:
@@ -40,9 +45,13 @@ class LintOptions:
     staged: Annotated[
         bool, {"help": "Report only what the commit being made makes worse, as the hook does; deletions count."}
     ] = False
-    format_: Annotated[str, {"metavar": "NAME", "help": "Format: text, json, sarif, github, gitlab, junit ..."}] = (
-        "text"
-    )
+    stdin_filename: Annotated[
+        str | None,
+        {"metavar": "PATH", "help": "With - as PATH: the path that standard input is judged at (./SKILL.md)."},
+    ] = None
+    format_: Annotated[
+        str, {"metavar": "NAME", "help": "Format: text, concise, json, sarif, github, gitlab, junit ..."}
+    ] = "text"
     output: Annotated[
         str | None, {"metavar": "FILE", "help": "Write the report to a file instead of the terminal."}
     ] = None
@@ -63,13 +72,30 @@ class LintOptions:
     fail_on: Annotated[
         Literal["error", "warning", "info", "never"] | None, {"help": "Exit 1 for findings of this severity or worse."}
     ] = None
+    min_severity: Annotated[
+        Literal["error", "warning", "info"],
+        {"help": "Show and fix only findings of this severity or worse; --fail-on looks at all."},
+    ] = "info"
     fail_under: Annotated[
         float | None, {"range": (0, 1), "metavar": "SCORE", "help": "Exit 1 if the collection scores below this."}
     ] = None
+    add_ignore: Annotated[
+        bool, {"help": "Write comments that silence today's findings into the files, where comments can."}
+    ] = False
+    watch: Annotated[bool, {"help": "Check again whenever a file of the collection changes, until interrupted."}] = (
+        False
+    )
     check_urls: Annotated[bool, {"help": "Check that external links still resolve."}] = False
+    shard: Annotated[
+        str | None,
+        {"metavar": "K/N", "help": "Check the K-th of N parts and write it to --output, for `skill-health merge`."},
+    ] = None
     merge_sarif: Annotated[
         str | None, {"metavar": "FILE", "help": "Show the results of another scanner too, from its SARIF file."}
     ] = None
+    allow_code: Annotated[
+        bool, {"help": "Run the Python rules that the configuration names: code of this repository."}
+    ] = False
     no_cache: Annotated[bool, {"help": "Neither read nor write the cache."}] = False
     paranoid: Annotated[bool, {"help": "Use the cache, but read every file to see whether it has changed."}] = False
     jobs: Annotated[int, {"range": (0, None), "help": "Worker processes (0: as many as pay off)."}] = 0
@@ -100,13 +126,30 @@ def flags_only(arguments: Sequence[str]) -> tuple[tuple[str, ...], LintOptions] 
     return paths, LintOptions(**{switches[argument]: True for argument in given})
 
 
-def run_lint(paths: Sequence[str], options: LintOptions) -> int:
-    """Check what the paths name (default: here), print the report, and return the exit code."""
+def run_lint(paths: Sequence[str], options: LintOptions, shards: Sequence[str] = ()) -> int:
+    """Check what the paths name (default: here), print the report, and return the exit code.
+
+    What is in the files of `shards` is not checked again.
+    """
+    known_format(options.format_)
+    if "-" in paths or options.stdin_filename:
+        if any(path != "-" for path in paths):
+            raise UsageError("- reads one file from standard input, and takes no other path besides")
+        from skill_health.commands._stdin import lint_stdin
+
+        return lint_stdin(options, _overrides(options))
+    paths = tuple(paths) or (".",)
+    if options.watch:
+        from skill_health.commands._watch import watch
+
+        watch(paths, options, _overrides(options), lambda: _check_paths(paths, options, shards))
+    return _check_paths(paths, options, shards)
+
+
+def _check_paths(paths: tuple[str, ...], options: LintOptions, shards: Sequence[str]) -> int:
     from skill_health.lint.named import checkable
     from skill_health.lint.pipeline import configure
 
-    paths = tuple(paths) or (".",)
-    known_format(options.format_)
     if options.staged or options.new_since:
         code = _judge_change(paths, options)
         if code is not None:
@@ -121,18 +164,46 @@ def run_lint(paths: Sequence[str], options: LintOptions) -> int:
     if not paths:
         echo("nothing to check: none of the named files is part of a skill or a registry\n", err=True)
         return CLEAN
-    if options.fix or options.diff:
-        from skill_health.lint.fixes import fix
+    if options.shard:
+        return _check_shard(paths, root, config, options)
+    if (options.fix or options.diff) and not options.add_ignore:
+        from skill_health.lint.fixing.fixes import fix
 
-        plan = fix(paths, root, config, options.unsafe_fixes, options.diff, options.color)
+        plan = fix(paths, root, config, options.unsafe_fixes, options.diff, options.color, options.min_severity)
         if options.diff:
             return FINDINGS if plan.changes or plan.renames else CLEAN
-    return _report(paths, root, config, options)
+    return _report(paths, root, config, options, shards)
+
+
+# What of a shard its findings depend on; all else is for the run that merges them.
+_OF_SHARDS = frozenset(
+    ("select", "extend_select", "ignore", "force_exclude", "output", "no_cache", "paranoid", "jobs", "profile",
+     "config_file", "shard", "as_of", "color", "allow_code")
+)  # fmt: skip
+
+
+def _check_shard(paths: Sequence[str], root: str, config: Config, options: LintOptions) -> int:
+    from skill_health.lint.cache.shards import read_shard_name
+    from skill_health.lint.pipeline import run_shard
+
+    given = (name for name in LintOptions.__annotations__ if getattr(options, name) != getattr(LintOptions, name))
+    for name in given:
+        if name not in _OF_SHARDS:
+            raise UsageError(f"{name_flag(name)} is about the whole report: give it to `skill-health merge`")
+    shard = read_shard_name(options.shard or "")
+    if not options.output:
+        raise UsageError("--shard needs --output FILE: what it finds there goes to `skill-health merge`")
+    part, whole = run_shard(
+        paths, root, config, shard, options.output, options.jobs, not options.no_cache, options.paranoid
+    )
+    skills = f"{part:,} of {whole:,} skill{'s' * (whole != 1)}"
+    echo(f"shard {shard.number}/{shard.total}: {skills} checked, {options.output} written\n", err=True)
+    return CLEAN
 
 
 def _overrides(options: LintOptions) -> dict[str, object]:
-    keys = ("select", "extend_select", "ignore", "profile", "fail_on", "fail_under", "baseline")
-    overrides = {key: getattr(options, key) for key in keys if getattr(options, key) not in (None, ())}
+    keys = ("allow_code", "select", "extend_select", "ignore", "profile", "fail_on", "fail_under", "baseline")
+    overrides = {key: getattr(options, key) for key in keys if getattr(options, key) not in (None, (), False)}
     if "select" in overrides:
         # What is selected on the command line is all that is selected.
         overrides.setdefault("extend_select", ())
@@ -143,8 +214,8 @@ def _judge_change(paths: Sequence[str], options: LintOptions) -> int | None:
     """Print what a change makes worse, and return the exit code; None where there is no change to judge, but all."""
     from skill_health.lint.gate.changes import read_since, read_staged
     from skill_health.lint.gate.judge import Gate
-    from skill_health.lint.gate.report import gate_lines, gate_report, keep_below
-    from skill_health.lint.pipeline import configure, prefix
+    from skill_health.lint.gate.report import gate_lines, gate_report, keep_below, keep_severe
+    from skill_health.lint.pipeline import configure, prefix, unrun_code
 
     alone = ("changed", "fix", "diff", "score", "report", "check_urls", "write_baseline", "fail_under")
     if given := [name_flag(name) for name in alone if getattr(options, name)]:
@@ -164,9 +235,14 @@ def _judge_change(paths: Sequence[str], options: LintOptions) -> int | None:
         if root != top:
             _, config = configure((root,), options.config_file, _overrides(options))
         result = Gate(root, config, options.as_of or date.today(), options.jobs, not options.no_cache).judge(changes)
+        for note in unrun_code(config, root):
+            echo(f"skill-health: {note}\n", err=True)
         result = keep_below(result, paths, root, [other for other in roots if other != root])
-        report = gate_report(result, config.profile, prefix(root))._replace(statistics=options.statistics)
-        code = max(code, judge_report(report, config.fail_on, 0.0))
+        code = max(code, judge_report(gate_report(result, config.profile, ""), config.fail_on, 0.0))
+        result = keep_severe(result, options.min_severity)
+        report = gate_report(result, config.profile, prefix(root))._replace(
+            statistics=options.statistics, custom=config.custom
+        )
         color = not options.output and wants_color(None, options.color)
         if options.format_ == "text" and not options.statistics:
             texts += [f"{line}\n" for line in gate_lines(result, report.prefix, color)]
@@ -176,15 +252,27 @@ def _judge_change(paths: Sequence[str], options: LintOptions) -> int | None:
     return code
 
 
-def _report(paths: Sequence[str], root: str, config: Config, options: LintOptions) -> int:
+def _report(paths: Sequence[str], root: str, config: Config, options: LintOptions, shards: Sequence[str]) -> int:
     from skill_health.lint.pipeline import lint
 
     score = options.score or bool(options.report) or config.fail_under > 0
     as_of = options.as_of or date.today()
     facts = score or options.check_urls
     report, result = lint(
-        paths, root, config, as_of, options.jobs, not options.no_cache, facts, paranoid=options.paranoid
+        paths, root, config, as_of, options.jobs, not options.no_cache, facts, options.paranoid, shards
     )
+    if shards and result.checked:
+        some = f"{result.checked:,} skill{'s were' if result.checked > 1 else ' was'} not in the shards, or not as now"
+        echo(f"{some}, and checked here\n", err=True)
+    return finish_report(report, result, config, options)
+
+
+def finish_report(
+    report: LintReport, result: LintResult, config: Config, options: LintOptions, boundary: Boundary | None = None,
+    err: bool = False,
+) -> int:  # fmt: skip
+    """Take off what is known, add what was asked for besides, print the report and return the exit code."""
+    root = result.root
     if options.check_urls:
         from skill_health.lint.urls import with_urls
 
@@ -202,13 +290,47 @@ def _report(paths: Sequence[str], root: str, config: Config, options: LintOption
         from skill_health.commands._other_scanners import merge_sarif
 
         report = merge_sarif(report, options.merge_sarif, root, config)
-    report = fold_clones(report, root)
-    shown = report._replace(statistics=options.statistics, scores=report.scores if score else None)
-    write_report(shown, options.format_, options.output, options.color)
+    if options.add_ignore:
+        return _add_ignores(report.at_least(options.min_severity), result, config, options)
+    report = fold_clones(report, boundary or Boundary(root))
+    shown = report.at_least(options.min_severity)
+    if options.format_ == "sarif":
+        from skill_health.lint.fixing.fixes import with_fixes
+
+        shown = with_fixes(shown, config, boundary or Boundary(root))
+    scored = options.score or options.report or config.fail_under > 0
+    shown = shown._replace(
+        statistics=options.statistics,
+        scores=report.scores if scored else None,
+        unsafe=options.unsafe_fixes,
+    )
+    write_report(shown, options.format_, options.output, options.color, err)
     mean = report.scores.corpus.mean if report.scores else None
     if mean is not None and mean < config.fail_under:
         echo(f"skill-health: the collection scores {mean:.4f}, below {config.fail_under:g}\n", err=True)
     return judge_report(report, config.fail_on, config.fail_under)
+
+
+def _add_ignores(report: LintReport, result: LintResult, config: Config, options: LintOptions) -> int:
+    """Write the comments, say what was written and what no comment can silence; 1 where that fails the run."""
+    from skill_health.discovery.corpus import Discovery
+    from skill_health.lint.fixing.add_ignore import plan_ignores
+    from skill_health.lint.fixing.fixes import diff_lines, write_plan
+
+    discovery = Discovery(result.root, result.entries)
+    plan, left = plan_ignores(discovery, config, options.as_of or date.today(), report.findings)
+    if options.diff:
+        echo("".join(f"{line}\n" for line in diff_lines(plan, wants_color(None, options.color))))
+        return FINDINGS if plan.changes else CLEAN
+    for note in write_plan(result.root, plan):
+        echo(f"skill-health: {clean(note)}\n", err=True)
+    count = len(report.findings) - len(left)
+    echo(
+        f"{count} finding{'s' * (count != 1)} silenced by comments in {len(plan.changes)} file{'s' * (len(plan.changes) != 1)}\n"
+    )
+    if left:
+        echo(f"{len(left)} left that no comment can silence\n")
+    return judge_report(report._replace(findings=left), config.fail_on, 0.0)
 
 
 def known_format(name: str) -> None:
@@ -217,18 +339,21 @@ def known_format(name: str) -> None:
         raise UsageError(f"there is no format {name!r}; choose from {', '.join(formats.names())}")
 
 
-def write_report(report: LintReport, format_: str, output: str | None = None, color: str = "auto") -> None:
+def write_report(
+    report: LintReport, format_: str, output: str | None = None, color: str = "auto", err: bool = False
+) -> None:
     """Render a report in a format, to a file or to the terminal."""
-    _print(formats.load(format_).render(report, not output and wants_color(None, color)), output)
+    stream = sys.stderr if err else sys.stdout
+    _print(formats.load(format_).render(report, not output and wants_color(stream, color)), output, err)
 
 
-def _print(text: str, output: str | None) -> None:
+def _print(text: str, output: str | None, err: bool = False) -> None:
     if output:
         from skill_health.core.files import write_text
 
         write_text(output, text)
     else:
-        echo(text)
+        echo(text, err)
 
 
 def changed_paths(root: str, revision: str, paths: Sequence[str]) -> tuple[str, ...]:

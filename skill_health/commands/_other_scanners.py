@@ -16,7 +16,7 @@ from skill_health.core.strict_json import JsonProblem, parse_object
 from skill_health.lint.pipeline import graded, off_here, place
 from skill_health.lint.report import LintReport
 from skill_health.rules._api import Finding, Rule, Severity
-from skill_health.rules._load import all_rules
+from skill_health.rules._load import all_rules, rules_with
 from skill_health.rules._select import selected
 from skill_health.rules.safety import other_scanner
 from skill_health.text.patterns import lazy
@@ -33,7 +33,7 @@ def merge_sarif(report: LintReport, file: str, root: str, config: Config) -> Lin
     Raises UsageError, in one line, for a file that cannot be read or is no SARIF 2.1.0.
     """
     rule = next(rule for rule in all_rules() if rule.code == other_scanner.CODE)
-    if rule not in selected(all_rules(), config):
+    if rule not in selected(rules_with(config.custom), config):
         return report
     owners = {path: entry.path for entry in report.skills for path in _files(entry.folder, entry.path, entry.files)}
     findings, strangers = [], Counter[str]()

@@ -21,6 +21,7 @@ def command(paths: tuple[str, ...], keys: tuple[str, ...], format_: str, config_
     Hosts are programs that load skills, and the specifications of skills and plugins: those that `hosts` in the
     configuration names, else all. What is known of each, with its source and date, is in docs/hosts.md.
     """
+    from skill_health.core.boundary import Boundary
     from skill_health.discovery.corpus import discover
     from skill_health.hosts._load import all_hosts, host, host_keys
     from skill_health.hosts._matrix import build_matrix, matrix_blocks, matrix_json
@@ -42,7 +43,7 @@ def command(paths: tuple[str, ...], keys: tuple[str, ...], format_: str, config_
             f"no skill below {', '.join(paths)}: a skill is a folder with a SKILL.md (see exclude, .gitignore)"
         )
     chosen = tuple(map(host, dict.fromkeys(keys or config.hosts))) or all_hosts()
-    matrix = build_matrix([load_head(entry, *read_entry(root, entry)) for entry in entries], chosen)
+    matrix = build_matrix([load_head(entry, *read_entry(Boundary(root), entry)) for entry in entries], chosen)
     if format_ == "json":
         echo(matrix_json(matrix))
         return CLEAN

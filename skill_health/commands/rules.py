@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
 
 import click
 
+from skill_health.commands.lint import add_options
 from skill_health.rules._api import Rule
-from skill_health.rules._load import all_rules
+from skill_health.rules._load import rules_with
 from skill_health.rules._select import check_selector, matches
 
 
 @click.command(short_help="List the rules.")
 @click.argument("selectors", nargs=-1, metavar="[CODE|FAMILY]...")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help="text or json.")
-def command(selectors: tuple[str, ...], format_: str) -> int:
-    """List all rules, or those selected by code, prefix or family."""
+@add_options("config_file", "allow_code")
+def command(selectors: tuple[str, ...], format_: str, config_file: str | None, allow_code: bool) -> int:
+    """List all rules, those of the configuration here included, or those selected by code, prefix or family."""
+    every = rules_here(config_file, allow_code)
     for selector in selectors:
-        check_selector(all_rules(), selector)
-    rules = [rule for rule in all_rules() if not selectors or matches(rule, selectors)]
+        check_selector(every, selector)
+    rules = [rule for rule in every if not selectors or matches(rule, selectors)]
     if format_ == "json":
         click.echo(json.dumps([_as_json(rule) for rule in rules], indent=1))
         return 0
@@ -32,6 +36,16 @@ def command(selectors: tuple[str, ...], format_: str) -> int:
         click.echo(f"  {rule.code}  {rule.severity.value:7}  {on}  {rule.name:{width}}  {title(rule)}")
     click.echo(f"\n{len(rules)} rules, {sum(r.default for r in rules)} of them on by default")
     return 0
+
+
+def rules_here(config_file: str | None, allow_code: bool) -> tuple[Rule, ...]:
+    """Every rule, with those that the configuration of the current directory adds."""
+    from skill_health.lint.pipeline import configure, unrun_code
+
+    root, config = configure((os.curdir,), config_file, {"allow_code": allow_code})
+    for note in unrun_code(config, root):
+        click.echo(f"skill-health: {note}", err=True)
+    return rules_with(config.custom)
 
 
 def title(rule: Rule) -> str:

@@ -18,6 +18,9 @@ from skill_health.documents.lint_report import (
     LintSummary,
     LintTool,
     ScoreComponent,
+    ScoreLoss,
+    ScorePopulation,
+    ScoreStanding,
 )
 from skill_health.lint.report import LintReport
 from skill_health.rules._api import Finding, Severity
@@ -45,6 +48,7 @@ def _text(value: Any) -> str:
 def build_lint_document(report: LintReport) -> LintDocument:
     """The report as other programs read it."""
     corpus = report.scores.corpus if report.scores else None
+    population = report.scores.population if report.scores else None
     counts = Counter((f.skill, f.severity) for f in report.everything())
     return LintDocument(
         schema="skill-health/report/1",
@@ -52,9 +56,12 @@ def build_lint_document(report: LintReport) -> LintDocument:
         profile=report.profile,
         summary=LintSummary(
             skills=len(report.skills), error=report.number(Severity.ERROR), warning=report.number(Severity.WARNING),
-            info=report.number(Severity.INFO), ignored=report.ignored, baselined=report.baselined,
+            info=report.number(Severity.INFO), ignored=report.ignored, baselined=report.baselined, hidden=report.hidden,
             score=corpus.mean if corpus else None, min_score=corpus.min if corpus else None,
             max_score=corpus.max if corpus else None, flagged=corpus.flagged if corpus else None,
+            population=ScorePopulation(
+                date=population.date, skills=population.skills, repositories=len(population.repositories)
+            ) if population else None,
         ),
         warnings=report.warnings,
         skills=tuple(_skill(report, entry, counts) for entry in report.skills),
@@ -68,6 +75,8 @@ def build_lint_document(report: LintReport) -> LintDocument:
 
 def _skill(report: LintReport, entry: Entry, counts: Counter[tuple[str, Severity]]) -> LintedSkill:
     score = report.scores.skills.get(entry.path) if report.scores else None
+    population = report.scores.population if report.scores else None
+    standing = population.place(score.value) if population and score else None
     error, warning, info = (counts[entry.path, severity] for severity in Severity)
     return LintedSkill(
         path=entry.path,
@@ -79,10 +88,18 @@ def _skill(report: LintReport, entry: Entry, counts: Counter[tuple[str, Severity
         components=tuple(
             ScoreComponent(
                 name=part.name, weight=part.weight, share=part.share, value=part.value, note=part.note,
-                evidence=part.evidence,
+                evidence=part.evidence, multiplies=part.multiplies,
             )
             for part in (score.parts if score else ())
         ),
+        losses=tuple(
+            ScoreLoss(
+                component=loss.component, code=loss.code, rule=loss.rule, severity=loss.severity, findings=loss.findings,
+                excepted=loss.excepted, gain=loss.gain, right=loss.right, judged=loss.judged, places=loss.places,
+            )
+            for loss in (score.losses or () if score else ())
+        ),
+        standing=ScoreStanding(lower=standing.lower, same=standing.same, higher=standing.higher) if standing else None,
     )  # fmt: skip
 
 

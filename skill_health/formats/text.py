@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from skill_health.formats._hosts import message_of
-from skill_health.lint.report import LintReport
+from skill_health.lint.report import LintReport, count_fixes
 from skill_health.rules._api import Finding, Severity
 from skill_health.text.terminal import clean, paint
+
+if TYPE_CHECKING:
+    from skill_health.score.population import Standing
+    from skill_health.score.scoring import Score
 
 _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
 _WIDTH = 100
@@ -87,13 +93,13 @@ def _summary(report: LintReport, color: bool) -> Iterator[str]:
     extra += [f"{report.baselined} in the baseline"] * bool(report.baselined)
     cloned = sum(map(len, report.clones.values()))
     extra += [f"{cloned} more in copies of the same files"] * bool(cloned)
+    extra += [f"{report.hidden} less severe not shown"] * bool(report.hidden)
     tail = f" ({', '.join(extra)})" if extra else ""
     worst = next((_COLORS[s] for s in Severity if report.number(s)), "green")
-    fixable = sum(f.fixable for f in report.findings)
     text = f"{skills} checked: {', '.join(counts)}{tail}" if report.findings else f"{skills} checked: no findings{tail}"
     yield paint(text, worst, color)
-    if fixable:
-        yield f"{fixable} with a fix: --diff shows the safe ones, --diff --unsafe-fixes all; --fix applies them"
+    if fixes := count_fixes(report.findings, report.unsafe):
+        yield fixes
 
 
 _BAR = 20
@@ -108,6 +114,9 @@ def score_lines(report: LintReport, color: bool) -> Iterator[str]:
     for path, score in scores:
         filled = round(score.value * _BAR)
         bar = paint("█" * filled, "red" if score.flagged else "green", color) + "·" * (_BAR - filled)
+        if score.losses is not None:
+            yield f"{clean(_name(path))[:width]:{width}}  {bar}  {score.value:.4f}  {_losses(report, score)}".rstrip()
+            continue
         lost = sorted(
             (
                 (part.share * (1 - part.value), part)
@@ -129,9 +138,51 @@ def score_lines(report: LintReport, color: bool) -> Iterator[str]:
             f"collection {corpus.mean:.4f} (mean of {corpus.n}; {corpus.min:.4f} to {corpus.max:.4f}, "
             f"{corpus.flagged} flagged), profile {report.scores.profile}"
         )
-        if left_out:
+        yield from score_notes(report)
+        if any(score.losses is not None for _, score in scores):
+            if left_out:
+                yield f"not judged where SKILL.md cannot be read: {', '.join(left_out)}"
+        elif left_out:
             yield f"left out where they do not apply, weights renormalised: {', '.join(left_out)}"
     yield ""
+
+
+def _losses(report: LintReport, score: Score) -> str:
+    """Where a score stands, and what took most of the rest."""
+    population = report.scores.population if report.scores else None
+    said = [standing_text(population.place(score.value), score.value)] if population and score.value < 1 else []
+    for loss in (score.losses or ())[:3]:
+        many = f" x{loss.findings}" * (loss.findings > 1)
+        said.append(f"{loss.code} {loss.rule}{many}{f' -{loss.gain:.2f}' if loss.gain else ''}")
+    more = len(score.losses or ()) - 3
+    return ", ".join(said + [f"{more} more"] * (more > 0))
+
+
+def standing_text(standing: Standing, score: float) -> str:
+    """A place in the population in words: `below 84 %`, or as good as it gets."""
+    share = standing.same if score == 1 else standing.higher
+    shown = f"{min(99, max(1, round(100 * share)))} %" if 0 < share < 1 else f"{100 * share:.0f} %"
+    return f"as {shown}" if score == 1 else f"below {shown}"
+
+
+def score_notes(report: LintReport) -> Iterator[str]:
+    """What to know about the scores of a profile that counts findings: the population, and what is excepted."""
+    if report.scores is None:
+        return
+    population = report.scores.population
+    if population is not None:
+        whole = standing_text(population.place(1.0), 1.0).removeprefix("as ")
+        yield (
+            f"held against {population.skills:,} public skills of {len(population.repositories)} repositories, each "
+            f"repository weighing the same ({population.date[:7]}); {whole} of them score 1"
+        )
+    excepted = Counter[str]()
+    for score in report.scores.skills.values():
+        for loss in score.losses or ():
+            excepted[f"{loss.code} {loss.rule}"] += loss.excepted
+    named = ", ".join(f"{rule} x{n}" for rule, n in sorted(excepted.items()) if n)
+    if named:
+        yield f"comments and the configuration keep findings out of this report, not out of the score: {named}"
 
 
 def _name(path: str) -> str:

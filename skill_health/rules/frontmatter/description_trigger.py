@@ -52,6 +52,12 @@ CODE = "FM019"
 SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = True
+# A clause that says when not to use the skill.
+_NEGATED = lazy(
+    r"(?:\b(?:do not|don['\u2019]t|never) (?:use|trigger|activate|invoke|apply|load|run)\b"
+    r"|\bnot (?:(?:intended|meant|suited|suitable|made) )?(?:for|to be used|when)\b)[^.!?;\n]{0,400}",
+    re.IGNORECASE,
+)
 # The name of a command, not a path: /ship, /ship:run.
 _COMMAND = lazy(r"`?/[a-z][\w-]{0,40}(?::[\w-]{1,40})?(?=[\s`]|$)", re.IGNORECASE)
 
@@ -59,7 +65,7 @@ _COMMAND = lazy(r"`?/[a-z][\w-]{0,40}(?::[\w-]{1,40})?(?=[\s`]|$)", re.IGNORECAS
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report a description without a trigger clause."""
     field = skill.field("description")
-    if field is None or field.tag != "str" or not field.value.strip() or has_trigger(field.value):
+    if field is None or field.tag != "str" or not field.value.strip() or has_trigger(_NEGATED.sub("", field.value)):
         return
     manual = skill.field("disable-model-invocation")
     if skill.field("when_to_use") or (manual and manual.value is True) or readable(skill) is None:

@@ -2,7 +2,8 @@
 
 ## What
 `metadata` is a list or a single value (an error), is empty, or holds values that are not text: numbers, booleans,
-dates, lists, mappings (information, one finding per skill).
+dates, lists, mappings (information, one finding per skill). Mappings that a host documents are left alone, such as
+`metadata.openclaw`.
 
 ## Why
 The specification defines a map from string to string. Codex cannot read a skill whose metadata is not a mapping. A
@@ -37,6 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.hosts._api import Fault
+from skill_health.hosts._load import all_hosts
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.rules.frontmatter._shared import TAG_WORDS, quote_value, quoting, readable
 from skill_health.skill.model import Skill
@@ -48,6 +50,7 @@ DEFAULT = True
 FAULTS = (Fault.METADATA_NOT_MAPPING,)
 _QUOTABLE = ("int", "float", "date")
 _NAMED = 5
+_DOCUMENTED = frozenset(key for each in all_hosts() for key in each.metadata)
 _REMEDY = "Quote numbers and dates; write a list as one text."
 
 
@@ -62,7 +65,11 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
         message = f"metadata is {TAG_WORDS.get(field.tag, 'not a mapping')}, not a mapping of keys to values"
         yield Hit(field.span, message, "Write the entries below it, each as an indented line key: value.")
     else:
-        odd = [entry for entry in field.fields if entry.tag != "str"]
+        odd = [
+            entry
+            for entry in field.fields
+            if entry.tag != "str" and (entry.tag != "map" or entry.key not in _DOCUMENTED)
+        ]
         if odd:
             named = ", ".join(f"{quote_value(e.key, 30)} ({TAG_WORDS.get(e.tag, e.tag)})" for e in odd[:_NAMED])
             more = f" and {len(odd) - _NAMED} more" if len(odd) > _NAMED else ""

@@ -45,7 +45,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.hosts._api import Fault, HostRules, Outcome
-from skill_health.hosts._choice import choose_hosts
+from skill_health.hosts._choice import choose_hosts, hosts_to_score
 from skill_health.hosts._faults import find_faults
 from skill_health.hosts._verdict import judge_skill
 from skill_health.rules._api import Context, Hit, Severity
@@ -73,3 +73,10 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
         severity = None if choice.certain else Severity.INFO
         then = f"{hosts[0].title}: the skill {hosts[0].skips[fault]}. {_HELP}"
         yield Hit(spans[fault, what], what, then, severity=severity, fault=fault, hosts=tuple(h.key for h in hosts))
+
+
+def collect(skill: Skill, context: Context) -> dict[str, str]:
+    """Why some of `hosts_to_score` do not load the skill, by their titles."""
+    found = find_faults(skill)
+    verdicts = [judge_skill(skill, each, found) for each in hosts_to_score(context.config)]
+    return {each.host.title: each.reasons[0].what for each in verdicts if each.outcome is Outcome.SKIPPED}

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from codecs import BOM_UTF8
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import unified_diff
 
@@ -16,56 +15,18 @@ from skill_health.core.boundary import Boundary
 from skill_health.core.errors import UsageError
 from skill_health.core.files import read_small, write_bytes
 from skill_health.discovery.corpus import Entry, discover
+from skill_health.lint.baseline import drop_known, read_known
 from skill_health.lint.check import FileContext, check_skill, load_skill
-from skill_health.lint.pipeline import off_here
+from skill_health.lint.fixing.edits import edit_bytes
+from skill_health.lint.pipeline import graded, off_here
+from skill_health.lint.report import LintReport, is_shown
 from skill_health.registries.records import Registries, load_registries
 from skill_health.rules._api import Edit, Finding, Rule
-from skill_health.rules._load import all_rules
+from skill_health.rules._load import rules_with
 from skill_health.rules._select import selected
 from skill_health.rules.ignores import _comments
-from skill_health.skill.model import Span
-from skill_health.text.patterns import lazy
 from skill_health.text.secrets import redact
 from skill_health.text.terminal import clean, paint, wants_color
-
-_LINE = lazy(r"[^\r\n]*(?:\r\n|\r|\n|$)")
-
-
-def edit_bytes(data: bytes, edits: Iterable[Edit]) -> bytes:
-    """Apply edits to a UTF-8 file; of two that overlap only the first is applied.
-
-    Column 0 of line 1 stands for a byte-order mark. A line break in the new text becomes the one that the
-    file uses. Bytes that are not UTF-8 are returned as they are, since positions in them mean nothing.
-    """
-    mark = BOM_UTF8 if data.startswith(BOM_UTF8) else b""
-    try:
-        text = data[len(mark) :].decode("utf-8")
-    except UnicodeDecodeError:
-        return data
-    starts = [match.start() for match in _LINE.finditer(text)]
-    newline = "\r\n" if 0 < text.count("\r\n") >= text.count("\n") - text.count("\r\n") else "\n"
-    pieces, done = [], 0
-    for edit in sorted(edits, key=lambda e: (e.span.line, e.span.col, e.span.end_line, e.span.end_col, e.text)):
-        if (edit.span.line, edit.span.col) == (1, 0):
-            mark = b""
-            if (edit.span.end_line, edit.span.end_col) <= (1, 1):
-                continue
-        start, end = _offset(text, starts, edit.span, True), _offset(text, starts, edit.span, False)
-        if start < done or end < start:
-            continue
-        pieces += [text[done:start], edit.text.replace("\r\n", "\n").replace("\n", newline)]
-        done = end
-    return mark + ("".join(pieces) + text[done:]).encode("utf-8")
-
-
-def _offset(text: str, starts: list[int], span: Span, first: bool) -> int:
-    line, col = (span.line, span.col) if first else (span.end_line or span.line, span.end_col or span.col)
-    if line > len(starts):
-        return len(text)
-    start = starts[line - 1]
-    end = starts[line] if line < len(starts) else len(text)
-    return min(start + max(0, col - 1), end)
-
 
 _MAX_PASSES = 10
 
@@ -82,8 +43,8 @@ class FixPlan:
 class _Overlay(FileContext):
     """Files as they would be after the fixes so far."""
 
-    def __init__(self, root: str, config: Config, registries: Registries, texts: Mapping[str, bytes]) -> None:
-        super().__init__(root, config, registries)
+    def __init__(self, boundary: Boundary, config: Config, registries: Registries, texts: Mapping[str, bytes]) -> None:
+        super().__init__(boundary.root, config, registries, boundary)
         self.texts = texts
 
     def small(self, path: str) -> bytes | None:
@@ -91,39 +52,99 @@ class _Overlay(FileContext):
         return self.texts[path] if path in self.texts else super().small(path)
 
 
+Wanted = Callable[[Sequence[Finding]], list[Finding]]
+"""Which of the findings that comments leave are to be fixed."""
+
+
+def wanted_fixes(root: str, config: Config, unsafe: bool = False, severity: str = "info") -> Wanted:
+    """The findings with a fix that `lint` counts: shown to the user, and safe unless unsafe ones are asked for."""
+    known = read_known(root, config)
+
+    def choose(findings: Sequence[Finding]) -> list[Finding]:
+        shown = [graded(finding, config) for finding in findings if not off_here(finding, config)]
+        left = [f for f in drop_known(shown, known) if f.fix and (unsafe or f.fix.safe)]
+        return [finding for finding in left if is_shown(finding, severity)]
+
+    return choose
+
+
 def plan_fixes(
-    root: str, entries: Iterable[Entry], rules: Sequence[Rule], config: Config, registries: Registries, unsafe: bool
+    boundary: Boundary,
+    entries: Iterable[Entry],
+    rules: Sequence[Rule],
+    config: Config,
+    registries: Registries,
+    wanted: Wanted,
 ) -> FixPlan:
     """Fix every skill in memory, pass after pass, until no fix is left (or ten passes are done)."""
     plan = FixPlan()
     for entry in entries:
         if not entry.problem:
-            _plan_skill(plan, root, entry, rules, config, registries, unsafe)
+            _plan_skill(plan, boundary, entry, rules, config, registries, wanted)
     return plan
 
 
 def _plan_skill(
-    plan: FixPlan, root: str, entry: Entry, rules: Sequence[Rule], config: Config, registries: Registries, unsafe: bool
-) -> None:
+    plan: FixPlan, boundary: Boundary, entry: Entry, rules: Sequence[Rule], config: Config, registries: Registries,
+    wanted: Wanted,
+) -> None:  # fmt: skip
     # Of a larger file only the head is read elsewhere, and half a file must not be written.
-    data = read_small(os.path.join(root, entry.path))
+    data = boundary.read_small(entry.path)
     if data is None:
         return
     before: dict[str, bytes] = {entry.path: data}
     now = dict(before)
     for _ in range(_MAX_PASSES):
-        context = _Overlay(root, config, registries, now)
-        try:
-            checked = check_skill(load_skill(entry, now[entry.path], ""), rules, context)
-        except (MemoryError, RecursionError):
-            return
-        left, _ = _comments.apply(checked.findings, checked.ignores)
-        findings = [f for f in left if f.fix and (unsafe or f.fix.safe) and not off_here(f, config)]
-        if not _apply(plan, context.boundary, findings, before, now):
+        found = find_fixes(boundary, entry, rules, config, registries, wanted, now)
+        if not _apply(plan, boundary, found, before, now):
             break
     for path in before:
         if now[path] != before[path]:
             plan.changes[path] = (before[path], now[path])
+
+
+def find_fixes(
+    boundary: Boundary, entry: Entry, rules: Sequence[Rule], config: Config, registries: Registries, wanted: Wanted,
+    texts: Mapping[str, bytes] | None = None,
+) -> list[Finding]:  # fmt: skip
+    """The wanted findings of a skill with their fixes; none where it cannot be read whole. `texts` are planned ones."""
+    data = texts.get(entry.path) if texts else boundary.read_small(entry.path)
+    if data is None or entry.problem:
+        return []
+    context = _Overlay(boundary, config, registries, texts or {})
+    try:
+        checked = check_skill(load_skill(entry, data, ""), rules, context)
+    except (MemoryError, RecursionError):
+        return []
+    left, _ = _comments.apply(checked.findings, checked.ignores)
+    return wanted(left)
+
+
+def finding_place(finding: Finding) -> tuple[object, ...]:
+    """What tells a finding from the others of a run, with its fix or without."""
+    return finding.code, finding.path, finding.line, finding.col, finding.message
+
+
+def with_fixes(report: LintReport, config: Config, boundary: Boundary) -> LintReport:
+    """The report with the fixes of its findings, which a cache does not keep, and the texts that findings are in."""
+    owners = {finding.skill for finding in report.findings if finding.fixable}
+    rules, registries = selected(rules_with(config.custom), config), load_registries(boundary.root, config.sources)
+    wanted = wanted_fixes(boundary.root, config, unsafe=True)
+    fixes = {}
+    for entry in report.skills:
+        if entry.path in owners:
+            found = find_fixes(boundary, entry, rules, config, registries, wanted)
+            fixes.update({finding_place(finding): finding.fix for finding in found})
+    texts = {}
+    for path in sorted({finding.path for finding in report.everything()}):
+        if data := boundary.read_small(path):
+            texts[path] = data.decode("utf-8-sig", "replace")
+
+    def fixed(finding: Finding) -> Finding:
+        return finding._replace(fix=fixes.get(finding_place(finding)))
+
+    clones = {fixed(first): others for first, others in report.clones.items()}
+    return report._replace(findings=tuple(map(fixed, report.findings)), clones=clones, texts=texts)
 
 
 def _apply(
@@ -214,12 +235,16 @@ def _rename(source: str, target: str) -> None:
         raise UsageError(f"cannot rename {source}: {error.strerror}") from error
 
 
-def fix(paths: Sequence[str], root: str, config: Config, unsafe: bool, show_only: bool, color: str) -> FixPlan:
+def fix(
+    paths: Sequence[str], root: str, config: Config, unsafe: bool, show_only: bool, color: str, severity: str = "info"
+) -> FixPlan:
     """Fix the skills that were asked for, or print the changes as a unified diff. Returns what was planned."""
     discovery = discover(paths, config, root)
     entries = [entry for entry in discovery.entries if entry.target]
-    rules = selected(all_rules(), config)
-    plan = plan_fixes(discovery.root, entries, rules, config, load_registries(discovery.root, config.sources), unsafe)
+    rules = selected(rules_with(config.custom), config)
+    registries = load_registries(discovery.root, config.sources)
+    is_wanted = wanted_fixes(discovery.root, config, unsafe, severity)
+    plan = plan_fixes(Boundary(discovery.root), entries, rules, config, registries, is_wanted)
     if show_only:
         for line in diff_lines(plan, wants_color(None, color)):
             click.echo(line, color=True)

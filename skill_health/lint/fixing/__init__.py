@@ -1,0 +1,1 @@
+"""Changes of files that findings lead to: edits, fixes, comments that ignore."""

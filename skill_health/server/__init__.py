@@ -1,0 +1,1 @@
+"""The language server: what is open in an editor -> findings, fixes, explanations and links."""
