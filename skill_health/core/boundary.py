@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Iterator
 
-from skill_health.core.files import MAX_BYTES, read_head, read_limited
+from skill_health.core.files import MAX_BYTES, read_bytes, read_head, read_limited
 
 _LONGEST = 4096
 INSIDE, MISSING, OUTSIDE = "yes", "", "out"
@@ -105,6 +105,23 @@ class Boundary:
             return self.read(path)
         except OSError:
             return None
+
+    def read_skill(self, path: str) -> tuple[bytes, str]:
+        """What `read_bytes` makes of a SKILL.md that the search has found inside; its path is relative to the root."""
+        return read_bytes(os.path.join(self.root, path))
+
+    def unsaved(self, path: str) -> bytes | None:
+        """The text that stands in place of what a file has on disk; None where that counts."""
+        return None
+
+    def is_executable(self, path: str) -> bool:
+        """Whether a file inside may be run by its name, as far as its mode says; all may where there are no modes."""
+        if os.name == "nt":
+            return True
+        try:
+            return self.find(path) == INSIDE and bool(os.stat(self._place(path)).st_mode & 0o111)
+        except OSError:
+            return False
 
     def _place(self, path: str) -> str:
         return os.path.normpath(os.path.join(self.root, path))

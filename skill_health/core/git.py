@@ -65,6 +65,11 @@ class StoredFile(NamedTuple):
         return self.mode == _LINK
 
     @property
+    def is_executable(self) -> bool:
+        """Whether it may be run by its name."""
+        return self.mode == b"100755"
+
+    @property
     def is_module(self) -> bool:
         """Whether it is a submodule, whose files are another repository's."""
         return self.mode == _MODULE

@@ -51,6 +51,19 @@ class LintSummary(Record, frozen=True, kw_only=True):
     min_score: Amount | None
     max_score: Amount | None
     flagged: Count | None
+    """skills that there is a reason to look at; under `standard` those that a finding takes points of"""
+    population: ScorePopulation | None = None
+    """what scores are held against; left out where there is nothing for the profile"""
+    hidden: Count = 0
+    """findings less severe than what was asked for, which are left out"""
+
+
+class ScorePopulation(Record, frozen=True, kw_only=True):
+    """Public skills that were scored in the same way; each repository weighs the same."""
+
+    date: str
+    skills: Count
+    repositories: Count
 
 
 class LintedSkill(Record, frozen=True, kw_only=True):
@@ -64,6 +77,39 @@ class LintedSkill(Record, frozen=True, kw_only=True):
     flagged: bool | None
     flags: tuple[str, ...]
     components: tuple[ScoreComponent, ...]
+    losses: tuple[ScoreLoss, ...] = ()
+    """what findings take from the score, the most first; left out where they take nothing"""
+    standing: ScoreStanding | None = None
+    """where the score stands in the population; left out where there is none"""
+
+
+class ScoreLoss(Record, frozen=True, kw_only=True):
+    """What the findings of one rule and severity take from the score of a skill."""
+
+    component: str
+    code: CodeText
+    rule: str
+    severity: Literal["error", "warning"]
+    findings: Count
+    """how many there are; for hosts, how many hosts skip the skill"""
+    excepted: Count
+    """how many of them a comment or the configuration keeps out of the findings; they count all the same"""
+    gain: Share
+    """by how much the score rises when all of them are fixed and nothing else is"""
+    right: Count
+    """of the judged findings, how many were right on collections that the rule was not tuned on"""
+    judged: Count
+    """0 where none was found there"""
+    places: tuple[str, ...]
+    """the first of them: file within the skill, line and column; for hosts, which ones and why"""
+
+
+class ScoreStanding(Record, frozen=True, kw_only=True):
+    """The shares of the population that score lower, the same (to two digits) and higher."""
+
+    lower: Share
+    same: Share
+    higher: Share
 
 
 class FindingCounts(Record, frozen=True, kw_only=True):
@@ -86,6 +132,8 @@ class ScoreComponent(Record, frozen=True, kw_only=True):
     """null where the component does not apply"""
     note: str
     evidence: Mapping[str, float]
+    multiplies: bool = False
+    """the score is multiplied by its value, which is no part of the mean; left out where it is"""
 
 
 class FindingRecord(Record, frozen=True, kw_only=True):

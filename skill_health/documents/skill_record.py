@@ -61,7 +61,7 @@ class SkillHealth(Record, frozen=True, kw_only=True):
     score: Amount | None
     """Null where it cannot be scored. Above 1 only under the profile plan-v2.3.0."""
     flags: tuple[str, ...]
-    """Reasons to look at it, whatever its score."""
+    """Reasons to look at it."""
     errors: Count
     warnings: Count
     infos: Count

@@ -49,7 +49,7 @@ def with_baseline(report: LintReport, root: str, config: Config, reason: str | N
             raise UsageError("--write-baseline needs a reason, which every entry keeps")
         known = _rewritten(report, root, known, reason, grow or fresh)
         write_text(path, _dump(known))
-    left = _without(report.findings, known)
+    left = drop_known(report.findings, known)
     notes = list(report.warnings)
     if reason is not None:
         total = sum(map(len, known.values()))
@@ -59,13 +59,14 @@ def with_baseline(report: LintReport, root: str, config: Config, reason: str | N
     return report._replace(findings=tuple(left), baselined=len(report.findings) - len(left), warnings=tuple(notes))
 
 
-def drop_known(findings: Sequence[Finding], root: str, config: Config) -> list[Finding]:
-    """The findings that the baseline, if there is one, does not know. Raises UsageError where it cannot be read."""
+def read_known(root: str, config: Config) -> Baseline:
+    """The baseline of a collection, empty where there is none. Raises UsageError where it cannot be read."""
     path = stay_inside(os.path.join(root, config.baseline or BASELINE), git_top(root) or root)
-    return _without(findings, read_baseline(path) if config.baseline or os.path.exists(path) else {})
+    return read_baseline(path) if config.baseline or os.path.exists(path) else {}
 
 
-def _without(findings: Sequence[Finding], known: Baseline) -> list[Finding]:
+def drop_known(findings: Sequence[Finding], known: Baseline) -> list[Finding]:
+    """The findings that the baseline does not know."""
     room = Counter({key: len(entries) for key, entries in known.items()})
     left = []
     for finding in findings:

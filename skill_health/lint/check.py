@@ -18,12 +18,14 @@ from skill_health.core.files import blake2b
 from skill_health.discovery.corpus import Entry
 from skill_health.lint.cache.lint_cache import LintCache, answer, content_digest, digest, read_entry
 from skill_health.lint.cache.session_skills import PackedSkill, SessionSkill
+from skill_health.lint.fixing.edits import takes_effect
 from skill_health.registries.records import Registries
 from skill_health.rules._api import Corpus, Finding, Hit, Rule, SkillSummary
 from skill_health.rules._hosts import name_hosts
-from skill_health.rules._load import all_rules
+from skill_health.rules._load import rules_with
 from skill_health.rules._select import selected
 from skill_health.rules.ignores._comments import Ignore, read_ignores
+from skill_health.rules.repository._repository import Repository
 from skill_health.skill.decode import decode
 from skill_health.skill.markdown import parse_document
 from skill_health.skill.measure import Measures, measure
@@ -35,7 +37,7 @@ from skill_health.text.secrets import redact
 _PARALLEL_FROM = 48
 _CHUNK = 12
 # The rules whose facts the score is made of, whatever was selected (see `scores`).
-SCORED = ("LI001", "CL001")
+SCORED = ("LI001", "CL001", "FM029")
 _DIGITS = lazy(r"\d+")
 _EXCERPT = 240
 
@@ -64,15 +66,16 @@ class CheckedCorpus(NamedTuple):
 class SkillChecker:
     """Checks one skill after another; a forked worker takes it over as it is."""
 
-    def __init__(self, root: str, config: Config, registries: Registries) -> None:
+    def __init__(self, root: str, config: Config, registries: Registries, boundary: Boundary | None = None) -> None:
         self.root, self.config, self.registries = root, config, registries
-        self.boundary = Boundary(root)
-        self.rules = selected(all_rules(), config)
-        self.collectors = tuple(r for r in all_rules() if r.collect and (r in self.rules or r.code in SCORED))
+        self.boundary = boundary or Boundary(root)
+        every = rules_with(config.custom)
+        self.rules = selected(every, config)
+        self.collectors = tuple(r for r in every if r.collect and (r in self.rules or r.code in SCORED))
 
     def check(self, entry: Entry) -> CheckedSkill:
         """Read a skill and run its rules."""
-        data, problem = read_entry(self.root, entry)
+        data, problem = read_entry(self.boundary, entry)
         try:
             return self._check(load_skill(entry, data, problem))._replace(content=content_digest(data, problem))
         except (MemoryError, RecursionError):
@@ -88,7 +91,7 @@ class SkillChecker:
 
     def summarize(self, entry: Entry) -> tuple[str, dict[str, Any]]:
         """The digest of a SKILL.md and its summary, for which no more than its frontmatter is parsed."""
-        data, problem = read_entry(self.root, entry)
+        data, problem = read_entry(self.boundary, entry)
         return content_digest(data, problem), summary_of(load_head(entry, data, problem))
 
 
@@ -135,7 +138,7 @@ class SiblingFacts(Mapping[str, Any]):
 
     def _load(self) -> tuple[Skill, FileContext]:
         checker = self.checker
-        skill = load_head(self.entry, *read_entry(checker.root, self.entry))
+        skill = load_head(self.entry, *read_entry(checker.boundary, self.entry))
         return skill, FileContext(checker.root, checker.config, checker.registries, checker.boundary)
 
     def __iter__(self) -> Iterator[str]:
@@ -259,6 +262,19 @@ class FileContext:
             self._texts[path] = None if data is None or b"\0" in data[:8000] else decode(data)[0]
         return self._texts[path]
 
+    def content(self, path: str) -> bytes | None:
+        """The bytes of a file up to 1 MiB; None where it is missing or larger."""
+        data = self.small(path)
+        self.inputs["read:" + path] = digest(data)
+        return data
+
+    def is_executable(self, path: str) -> bool:
+        """Whether a file may be run by its name."""
+        question = "runs:" + path
+        if question not in self.inputs:
+            self.inputs[question] = answer(self.boundary, question)
+        return bool(self.inputs[question])
+
     def small(self, path: str) -> bytes | None:
         """The bytes of a file up to 1 MiB, or None."""
         return self.boundary.read_small(path)
@@ -336,10 +352,12 @@ def _finding(rule: Rule, hit: Hit, skill: Skill | None, context: Any) -> Finding
     owner = skill.path if skill else path if path.lower().endswith("skill.md") else ""
     stable = "\0".join((rule.code, path, source.strip(), _DIGITS.sub("#", hit.message)))
     key = blake2b(stable.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    # A fix of what is only half read, or not UTF-8, changes nothing.
+    fix = hit.fix if hit.fix is not None and takes_effect(hit.fix, context.small(path)) else None
     return Finding(
         rule.code, rule.name, rule.family, hit.severity or rule.severity, path, span.line, max(1, span.col), span.end_line,
-        span.end_col, hit.message, _sentence(hit.help), source, owner, key, hit.fix, hit.fix is not None, hit.also,
-        hit.hosts,
+        span.end_col, hit.message, _sentence(hit.help), source, owner, key, fix, fix is not None, hit.also,
+        hit.hosts, fix is not None and fix.safe,
     )  # fmt: skip
 
 
@@ -362,10 +380,19 @@ class CorpusFiles(FileContext):
 def check_corpus(corpus: Corpus, context: CorpusFiles) -> CheckedCorpus:
     """Run the collection-wide rules over a collection; of what it does not show, findings may be missing."""
     findings: list[Finding] = []
-    for rule in selected(all_rules(), context.config):
+    for rule in selected(rules_with(context.config.custom), context.config):
         if rule.check_corpus is not None:
             hits = (hit for hit in rule.check_corpus(corpus, context) if _is_shown(hit, corpus))
             findings += as_findings(rule, hits, None, context)
+    return CheckedCorpus(tuple(findings), context.inputs)
+
+
+def check_repository(repository: Repository, context: CorpusFiles) -> CheckedCorpus:
+    """Run the rules about what skills ship in."""
+    findings: list[Finding] = []
+    for rule in selected(rules_with(context.config.custom), context.config):
+        if rule.check_repository is not None:
+            findings += as_findings(rule, rule.check_repository(repository), None, context)
     return CheckedCorpus(tuple(findings), context.inputs)
 
 

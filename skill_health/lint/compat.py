@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from skill_health.core.boundary import Boundary
 from skill_health.discovery.corpus import Entry
 from skill_health.lint.cache.lint_cache import read_entry
 from skill_health.lint.pipeline import LintResult
@@ -209,5 +210,5 @@ def _skill_exists(root: str, name: str) -> bool:
 
 
 def _text(root: str, entry: Entry) -> str:
-    data = read_entry(root, entry)[0].decode("utf-8", "replace")
+    data = read_entry(Boundary(root), entry)[0].decode("utf-8", "replace")
     return data.replace("\r\n", "\n").replace("\r", "\n")

@@ -28,10 +28,11 @@ def check_fixtures(root: str, config: Config, as_of: date, jobs: int = 0, use_ca
 
     The default rules run, those of `extend_select`, and none that `ignore` names; `select` does not narrow them.
     """
-    from skill_health.rules._load import all_rules
+    from skill_health.rules._load import rules_with
     from skill_health.rules._select import selected
 
-    rules = [rule.code for rule in selected(all_rules(), config_with(config, select=())) if rule.check_corpus]
+    every = selected(rules_with(config.custom), config_with(config, select=()))
+    rules = [rule.code for rule in every if rule.check_corpus]
     narrowed = config_with(config, select=tuple(rules), extend_select=(), ignore=())
     discovery = discover((root,), config, root)
     result = run(discovery, narrowed, as_of, jobs, use_cache)

@@ -13,12 +13,13 @@ from functools import cache
 from skill_health.config.settings import Config, SourceGlobs
 from skill_health.discovery.ignores import Patterns, compile_patterns, ignored_within
 from skill_health.discovery.material import is_included, material_folder
+from skill_health.discovery.repository_files import is_repository_file
 from skill_health.discovery.roots import relative, resolve, skill_above
 from skill_health.registries.sources import KINDS, expand
 
 
 def checkable(paths: Sequence[str], root: str, config: Config, force_exclude: bool = False) -> tuple[str, ...]:
-    """The named folders, and the named files that are part of a skill, a registry or a task.
+    """The named folders, and the named files that are part of a skill, a registry, a task or what skills ship in.
 
     With `force_exclude` the configured `exclude` applies to named paths too, and test data and the like is left out.
     What lies outside `root` is kept: the search will say what is wrong with it. Raises UsageError where a path does
@@ -39,10 +40,15 @@ def checkable(paths: Sequence[str], root: str, config: Config, force_exclude: bo
             continue
         if inner is not None and not is_folder and owner is None:
             in_registries = in_registries or registry_paths(root, config.sources)
-            if not in_registries(inner):
+            if not in_registries(inner) and not _is_manifest(inner):
                 continue
         kept.append(path)
     return tuple(kept)
+
+
+def _is_manifest(path: str) -> bool:
+    """Whether a file is one of what skills ship in, and no script or README, of which any repository may have many."""
+    return is_repository_file(path) and not path.endswith((".py", ".sh", "README.md"))
 
 
 def _is_material(folder: str, include: Patterns | None) -> bool:

@@ -2,12 +2,14 @@
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from skill_health.config.settings import CustomRules
+from skill_health.core.boundary import Boundary
 from skill_health.core.errors import CLEAN, FINDINGS
-from skill_health.core.files import blake2b, read_limited
+from skill_health.core.files import blake2b
 from skill_health.discovery.corpus import Entry
 from skill_health.rules._api import Finding, Severity
 
@@ -27,6 +29,9 @@ class LintReport(NamedTuple):
     directory ("" where that is no sub-folder). `scores` is None unless they were asked for.
     `statistics` asks for a count per rule instead of the findings themselves; `subject` says what was checked
     if not the skills. `clones` are the same findings in files that are byte for byte the same, by the first of them.
+    `hidden` counts findings less severe than what was asked for; `unsafe` says that unsafe fixes are wanted.
+    `texts` are the files that findings are in, where a format needs them. `custom` are the rules of the repository's
+    own configuration.
     """
 
     version: str
@@ -42,6 +47,19 @@ class LintReport(NamedTuple):
     statistics: bool = False
     subject: str = ""
     clones: Mapping[Finding, tuple[Finding, ...]] = {}
+    hidden: int = 0
+    unsafe: bool = False
+    texts: Mapping[str, str] = {}
+    custom: CustomRules = CustomRules()
+
+    def at_least(self, severity: str) -> "LintReport":
+        """The report with the findings that are at least so severe; how many are not is said."""
+        if severity == Severity.INFO.value:
+            return self
+        shown = [f for f in self.findings if is_shown(f, severity)]
+        clones = {first: others for first, others in self.clones.items() if is_shown(first, severity)}
+        hidden = len(self.everything()) - len(shown) - sum(map(len, clones.values()))
+        return self._replace(findings=tuple(shown), clones=clones, hidden=hidden)
 
     def number(self, severity: Severity) -> int:
         """The number of findings of this severity."""
@@ -71,6 +89,31 @@ class LintReport(NamedTuple):
         return self.prefix + path
 
 
+def is_shown(finding: Finding, severity: str) -> bool:
+    """Whether a finding is at least so severe."""
+    return finding.severity.rank <= Severity(severity).rank
+
+
+def count_fixes(findings: Iterable[Finding], unsafe: bool, command: str = "") -> str:
+    """How many of the findings `--diff` shows a fix of, and what to call; "" where there is none."""
+    fixable = [finding for finding in findings if finding.fixable]
+    shown = sum(unsafe or finding.safe for finding in fixable)
+    more = len(fixable) - shown
+    switch = " --unsafe-fixes" if unsafe or not shown else ""
+    if not fixable:
+        return ""
+    if not shown:
+        return (
+            f"{more} with an unsafe fix: {command}--diff{switch} shows {_it(more)}, --fix{switch} applies {_it(more)}"
+        )
+    tail = f" ({more} more with --unsafe-fixes)" if more else ""
+    return f"{shown} with a fix: {command}--diff{switch} shows {_it(shown)}, --fix{switch} applies {_it(shown)}{tail}"
+
+
+def _it(count: int) -> str:
+    return "it" if count == 1 else "them"
+
+
 BASELINE = "skill-health-baseline.json"
 
 
@@ -86,7 +129,7 @@ def judge_report(report: LintReport, fail_on: str, fail_under: float) -> int:
 MAX_BYTES = 4 * 1024 * 1024
 
 
-def fold_clones(report: LintReport, root: str) -> LintReport:
+def fold_clones(report: LintReport, boundary: Boundary) -> LintReport:
     """The report with one finding for each fault of files that are byte for byte the same; the first path holds it.
 
     Findings about several skills stay apart, and so do those in files that cannot be read or are too large to compare.
@@ -95,7 +138,7 @@ def fold_clones(report: LintReport, root: str) -> LintReport:
     @cache
     def digest(path: str) -> bytes | None:
         try:
-            data = read_limited(os.path.join(root, path), MAX_BYTES)
+            data = boundary.read(path, MAX_BYTES)
         except OSError:
             return None
         return blake2b(data, digest_size=32).digest() if data is not None else None

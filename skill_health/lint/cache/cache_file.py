@@ -20,7 +20,7 @@ from skill_health.lint.cache.records import (
     read_corpus,
     read_summary,
 )
-from skill_health.lint.cache.spool import Source, Spool
+from skill_health.lint.cache.spool import Spool
 
 _MAGIC = b"skill-health lint cache 5\n"
 _SUM = len(line_sum("", b""))
@@ -31,15 +31,16 @@ _MOST_INDEX = 256 << 20
 class CacheFile:
     """What a file holds: an unusable one nothing, and so does one that is not there (its name is "").
 
-    `skills` maps paths to `SkillState`s, both as lines of JSON.
+    It is looked for in the folder of the caches unless it is given, open. `skills` maps paths to `SkillState`s, both as
+    lines of JSON.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, file: BinaryIO | None = None) -> None:
         self.skills: dict[bytes, bytes] = {}
         self.corpora: list[tuple[str, int, int, str]] = []
         self._parts: dict[str, tuple[int, int, str]] = {}
         self._size = 0
-        self._file: BinaryIO | None = open_cached(name) if name else None
+        self._file = file or (open_cached(name) if name else None)
         if self._file is not None:
             self._read_index(name, self._file)
 
@@ -119,9 +120,8 @@ class CacheWriter:
         self._parts: dict[str, tuple[int, int, str]] = {}
         self._index = Spool()
 
-    def skill(self, path: str, state: SkillState, source: Source) -> bytes:
-        """The lines of a skill as they stand in their source: whoever reads them holds them against their digests."""
-        lines = source.read(state.at, state.length)
+    def skill(self, path: str, state: SkillState, lines: bytes) -> bytes:
+        """The lines of a skill, joined: whoever reads them holds them against their digests."""
         self._index.add(b"\n" + encoded(state._replace(at=self._at)) + b"\t" + encoded(path))
         self._at += len(lines)
         return lines

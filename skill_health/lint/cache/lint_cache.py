@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from skill_health import __version__
 from skill_health.config.settings import Config, Daily, config_digest
 from skill_health.core.boundary import Boundary
-from skill_health.core.files import blake2b, read_bytes
+from skill_health.core.files import MAX_BYTES, blake2b, read_limited
 from skill_health.discovery.corpus import Discovery, Entry
 from skill_health.lint.cache.cache_file import CacheFile, CacheWriter
 from skill_health.lint.cache.cache_folder import name_of, write_cached
@@ -64,15 +64,26 @@ class StoredCorpus:
         return [unpack(values) for values in self.record.findings]
 
 
+NOTHING = StoredCorpus(CorpusFindings("", 0, "", [], {}))
+"""What stands for findings that nobody asked for."""
+
+
 class LintCache:
     """What is stored of one collection, under one rule set and configuration; one without a name is empty.
 
     It also keeps what this run finds, saved or not. `paranoid` trusts the state of no file and reads them all.
     """
 
-    def __init__(self, discovery: Discovery, name: str = "", base: str = "", paranoid: bool = False) -> None:
+    def __init__(
+        self,
+        discovery: Discovery,
+        name: str = "",
+        base: str = "",
+        paranoid: bool = False,
+        boundary: Boundary | None = None,
+    ) -> None:
         self.discovery, self.name, self.base, self.paranoid = discovery, name, base, paranoid
-        self.boundary = Boundary(discovery.root)
+        self.boundary = boundary or Boundary(discovery.root)
         # Whatever changes after this moment is too young for its times to tell.
         self.taken = time.time_ns()
         self.file = CacheFile(name)
@@ -81,13 +92,12 @@ class LintCache:
         self._changed = False
 
     @classmethod
-    def open(cls, discovery: Discovery, config: Config, paranoid: bool = False) -> LintCache:
+    def open(
+        cls, discovery: Discovery, config: Config, paranoid: bool = False, boundary: Boundary | None = None
+    ) -> LintCache:
         """The cache of a collection under this rule set and configuration."""
-        registries = sources_digest(read_sources(discovery.root, config.sources))
-        # What these say is applied to the findings, or decides which skills there are.
-        plain = config._replace(baseline="", fail_on="", fail_under=0.0, exclude=(), include=(), daily=Daily())
-        base = digest_of(__version__, rules_stamp(), config_digest(plain), registries)
-        return cls(discovery, name_of(digest_of(discovery.root), base), base, paranoid)
+        base = digest_of(__version__, rules_stamp(), *settings_of(discovery.root, config))
+        return cls(discovery, name_of(digest_of(discovery.root), base), base, paranoid, boundary)
 
     def close(self) -> None:
         """Let go of the files: what this run knows can no longer be read."""
@@ -96,43 +106,48 @@ class LintCache:
 
     def find_skill(self, entry: Entry) -> SessionSkill | None:
         """What is stored of a skill, if every input still is what it was."""
-        state, line = self._current(entry)
-        lines = self.file.lines(entry.path, state) if state is not None and state.record else None
+        file, stored = self._stored(entry.path)
+        state, line = self._current(entry, stored)
+        lines = file.lines(entry.path, state) if state is not None and state.record else None
         record = read_record(lines.record) if lines and read_summary(lines.summary) else None
-        if state is None or lines is None or record is None or record.key != self._key(entry, state.content):
+        if state is None or lines is None or record is None or record.key != self.key(entry, state.content):
             return None
         files = _files_of(record.inputs)
-        known = SessionSkill(line, self.file, *unpack_found(record))
+        known = SessionSkill(line, file, *unpack_found(record))
         if self._unchanged(files, record.taken, record.states):
             return known
         if not self._hold(record.inputs):
             return None
-        if self._is_settled(files, self.taken):
+        if self.name and self._is_settled(files, self.taken):
             self._changed = True
             record = record._replace(taken=self.taken, states=self._states_of(files))
             lines = lines._replace(record=encoded(record))
-            known.line, known.source = self._put_aside(_placed(state, entry.path, lines), b"".join(lines)), self.spool
+            known.line, known.source = self._put_aside(placed(state, entry.path, lines), b"".join(lines)), self.spool
         return known
 
     def find_sibling(self, entry: Entry) -> SessionSkill | None:
         """What is stored of a skill that was not asked for, if its SKILL.md still is what it was."""
-        state, line = self._current(entry)
-        return None if state is None or not state.summary else SessionSkill(line, self.file)
+        file, stored = self._stored(entry.path)
+        state, line = self._current(entry, stored)
+        return None if state is None or not state.summary else SessionSkill(line, file)
 
-    def _current(self, entry: Entry) -> tuple[SkillState | None, bytes]:
+    def _stored(self, path: str) -> tuple[CacheFile, bytes]:
+        """The file that may know of a skill, and what it says of its state; b"" for nothing."""
+        return self.file, self.file.skills.get(encoded(path), b"") if self.file.skills else b""
+
+    def _current(self, entry: Entry, line: bytes) -> tuple[SkillState | None, bytes]:
         """Where the lines of a skill are, if its SKILL.md, read only where its state does not tell, is what it was.
 
         The state comes with the line that says so.
         """
-        line = self.file.skills.get(encoded(entry.path), b"") if self.file.skills else b""
         known = read_state(line) if line else None
         if known is None or (entry.problem and entry.problem != known.content):
             return None, b""
         if entry.problem or self._unchanged((entry.path,), known.taken, known.state):
             return known, line
-        if content_digest(*read_entry(self.discovery.root, entry)) != known.content:
+        if content_digest(*read_entry(self.boundary, entry)) != known.content:
             return None, b""
-        if self._is_settled((entry.path,), self.taken):
+        if self.name and self._is_settled((entry.path,), self.taken):
             self._changed = True
             known = known._replace(taken=self.taken, state=self._states_of((entry.path,)))
             line = encoded(known)
@@ -142,9 +157,9 @@ class LintCache:
         """A skill that was checked, as this run keeps it and the next one finds it."""
         found = tuple(f._replace(fix=None) if f.fix else f for f in skill.findings)
         record = SkillFindings("", 0, "", [], [], {}, skill.measures._asdict())
-        if self.name:
+        if self.base:
             record = SkillFindings(
-                self._key(entry, skill.content), self.taken, self._states_of(_files_of(skill.inputs)),
+                self.key(entry, skill.content), self.taken, self._states_of(_files_of(skill.inputs)),
                 [*map(pack, found)], [*map(pack_ignore, skill.ignores)], skill.inputs, record.measures,
             )  # fmt: skip
         facts = dict(skill.facts)
@@ -164,28 +179,36 @@ class LintCache:
 
     def _state_as_read(self, entry: Entry, content: str, lines: SkillLines) -> SkillState:
         state = self._states_of((entry.path,)) if self.name and not entry.problem else ""
-        return _placed(SkillState(self.taken, state, content), entry.path, lines)
+        return placed(SkillState(self.taken, state, content), entry.path, lines)
 
     def _put_aside(self, state: SkillState, lines: bytes) -> bytes:
         return encoded(state._replace(at=self.spool.add(lines)))
 
     def find_corpus(self, known: SessionSkills, as_of: date, shown: frozenset[str] | None) -> StoredCorpus | None:
         """What the collection-wide rules found, if nothing they see has changed. `shown` is as in `save`."""
-        record = self.file.corpus(self._corpus_key(known, as_of, shown)) if self.file.corpora else None
+        return self._find_between(self._corpus_key(known, as_of, shown)) if self.file.corpora else None
+
+    def find_repository(self) -> StoredCorpus | None:
+        """What was found in what skills ship in, if nothing there has changed."""
+        return self._find_between(self._repository_key()) if self.file.corpora else None
+
+    def _find_between(self, key: str) -> StoredCorpus | None:
+        record = self.file.corpus(key)
         if record is None:
             return None
         if not self._unchanged(_files_of(record.inputs), record.taken, record.states) and not self._hold(record.inputs):
             return None
         return StoredCorpus(record)
 
-    def lacks(self, corpus: CheckedCorpus | StoredCorpus) -> bool:
+    def lacks(self, *found: CheckedCorpus | StoredCorpus) -> bool:
         """Whether there is something to save."""
-        return bool(self.name) and (self._changed or not isinstance(corpus, StoredCorpus))
+        return bool(self.name) and (self._changed or not all(isinstance(each, StoredCorpus) for each in found))
 
     def save(
         self,
         known: SessionSkills,
         corpus: CheckedCorpus | StoredCorpus,
+        around: CheckedCorpus | StoredCorpus,
         as_of: date,
         shown: frozenset[str] | None,
         registries: Registries,
@@ -193,14 +216,19 @@ class LintCache:
     ) -> None:
         """Add what this run knows to what is stored; skills that it did not look for stay, if they still exist.
 
-        `shown` are the files whose findings were wanted; None means all.
+        `around` is what was found in what they ship in. `shown` are the files whose findings were wanted, None: all.
         """
         new = CacheWriter()
         parts = {"registries": registries._asdict(), "rules": rules}
 
         def records() -> Iterator[bytes]:
             yield from self._write_skills(new, known)
-            yield from self._write_corpora(new, known, corpus, as_of, shown)
+            fresh: dict[str, CheckedCorpus] = {}
+            if not isinstance(corpus, StoredCorpus):
+                fresh[self._corpus_key(known, as_of, shown)] = corpus
+            if not isinstance(around, StoredCorpus):
+                fresh[self._repository_key()] = around
+            yield from self._write_corpora(new, fresh)
             yield from (new.part(name, encoded(value)) for name, value in parts.items())
             # Where a file that is open cannot be replaced, it must not be.
             self.file.close()
@@ -209,28 +237,23 @@ class LintCache:
 
     def _write_skills(self, new: CacheWriter, known: SessionSkills) -> Iterator[bytes]:
         for path, skill in (*known.asked.items(), *known.siblings.items()):
-            yield new.skill(path, skill.state, skill.source)
+            yield new.skill(path, skill.state, skill.lines)
         for key, line in self.file.skills.items():
             path = decoded(key)
             state = read_state(line) if type(path) is str and not known.holds(path) else None
             if state is not None and os.path.lexists(os.path.join(self.discovery.root, path)):
-                yield new.skill(path, state, self.file)
+                yield new.skill(path, state, self.file.read(state.at, state.length))
 
-    def _write_corpora(
-        self, new: CacheWriter, known: SessionSkills, corpus: CheckedCorpus | StoredCorpus, as_of: date,
-        shown: frozenset[str] | None,
-    ) -> Iterator[bytes]:  # fmt: skip
-        fresh = ""
-        if not isinstance(corpus, StoredCorpus):
-            fresh = self._corpus_key(known, as_of, shown)
+    def _write_corpora(self, new: CacheWriter, fresh: Mapping[str, CheckedCorpus]) -> Iterator[bytes]:
+        for key, corpus in fresh.items():
             states = self._states_of(_files_of(corpus.inputs))
-            found = [pack(finding) for finding in corpus.findings]
-            yield new.corpus(fresh, encoded(CorpusFindings(fresh, self.taken, states, found, corpus.inputs)))
-        others = [place for place in self.file.corpora if place[0] != fresh]
-        for key, at, length, digest_ in others[: _MOST_CORPORA - bool(fresh)]:
+            packed = [pack(finding) for finding in corpus.findings]
+            yield new.corpus(key, encoded(CorpusFindings(key, self.taken, states, packed, corpus.inputs)))
+        others = [place for place in self.file.corpora if place[0] not in fresh]
+        for key, at, length, digest_ in others[: _MOST_CORPORA - len(fresh)]:
             yield new.corpus(key, self.file.read(at, length), digest_)
 
-    def _key(self, entry: Entry, content: str) -> str:
+    def key(self, entry: Entry, content: str) -> str:
         """What the record of one skill is valid for: rule set, configuration, place, folder listing and bytes."""
         return digest_of(self.base, entry.path, entry.folder_name, content, *entry.files, "outside", *entry.outside)
 
@@ -239,6 +262,10 @@ class LintCache:
         unread = (part for folder in self.discovery.unread for part in folder)
         seen = (part for entry in self.discovery.entries for part in self._seen(entry, known))
         return digest_of(self.base, as_of.isoformat(), *wanted, "", *unread, "", *seen)
+
+    def _repository_key(self) -> str:
+        folders = (entry.folder for entry in self.discovery.entries)
+        return digest_of(self.base, "around", *self.discovery.around, "", *folders)
 
     def _seen(self, entry: Entry, known: SessionSkills) -> Iterator[str]:
         """What changes when the collection-wide rules see another thing of a skill."""
@@ -268,12 +295,22 @@ class LintCache:
         if found is None:
             if len(self._states) >= _MOST_STATES:
                 self._states.clear()
-            found = self._states[path] = state_of(os.path.join(self.discovery.root, path))
+            text = self.boundary.unsaved(path)
+            on_disk = text is None
+            found = state_of(os.path.join(self.discovery.root, path)) if on_disk else (f"unsaved {digest(text)}", 0)
+            self._states[path] = found
         return found
 
     def _hold(self, inputs: Mapping[str, str]) -> bool:
         """Whether every question about a file still has the same answer."""
         return all(answer(self.boundary, question) == known for question, known in inputs.items())
+
+
+def settings_of(root: str, config: Config) -> tuple[str, str]:
+    """Digests of the settings and of the registries that what is found in a skill depends on."""
+    # What these say is applied to the findings, or decides which skills there are.
+    plain = config._replace(baseline="", fail_on="", fail_under=0.0, exclude=(), include=(), daily=Daily())
+    return config_digest(plain), sources_digest(read_sources(root, config.sources))
 
 
 def state_of(path: str) -> tuple[str, int]:
@@ -300,15 +337,16 @@ def answer(boundary: Boundary, question: str) -> str:
     """Answer a question about a path relative to the root by a string that changes when the file does.
 
     `exists:PATH` asks whether something is there, `read:PATH` what is in a file of up to 1 MiB, `whole:PATH` in a
-    SKILL.md.
+    SKILL.md, `runs:PATH` whether it is executable.
     """
     kind, _, path = question.partition(":")
     match kind:
         case "whole":
-            place = os.path.join(boundary.root, path)
-            return "outside" if boundary.leads_out(path) else content_digest(*read_bytes(place))
+            return "outside" if boundary.leads_out(path) else content_digest(*boundary.read_skill(path))
         case "exists":
             return boundary.find(path)
+        case "runs":
+            return "yes" if boundary.is_executable(path) else ""
     return digest(boundary.read_small(path))
 
 
@@ -323,14 +361,15 @@ def digest_of(*parts: str) -> str:
     return blake2b(joined, digest_size=16).hexdigest()
 
 
-def _placed(state: SkillState, path: str, lines: SkillLines) -> SkillState:
+def placed(state: SkillState, path: str, lines: SkillLines) -> SkillState:
+    """The state with the sizes and digests of these lines, which have no place yet."""
     sizes = len(lines.summary), len(lines.facts), len(lines.record)
     return SkillState(state.taken, state.state, state.content, 0, *sizes, *lines.digests(path))
 
 
-def read_entry(root: str, entry: Entry) -> tuple[bytes, str]:
+def read_entry(boundary: Boundary, entry: Entry) -> tuple[bytes, str]:
     """The bytes of a SKILL.md, and "" or the kind of defect that kept them from being read."""
-    return (b"", entry.problem) if entry.problem else read_bytes(os.path.join(root, entry.path))
+    return (b"", entry.problem) if entry.problem else boundary.read_skill(entry.path)
 
 
 def content_digest(data: bytes, problem: str) -> str:
@@ -345,14 +384,28 @@ STAMPED = (
 
 
 def rules_stamp() -> str:
-    """What identifies this very set of rules, without loading it: names, sizes and times of our own source files."""
-    package = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+    """What identifies this very set of rules here, without loading it: names, sizes and times of our source files."""
     stamps = []
+    for name, path in _sources():
+        info = os.stat(path)
+        stamps.append(f"{name} {info.st_size} {info.st_mtime_ns}")
+    return "\n".join(stamps)
+
+
+def rules_digest() -> str:
+    """What identifies this set of rules on any machine: the digests of our source files."""
+    stamps = []
+    for name, path in _sources():
+        stamps.append(f"{name} {digest(read_limited(path, MAX_BYTES))}")
+    return digest_of(*stamps)
+
+
+def _sources() -> Iterator[tuple[str, str]]:
+    """The name and the path of each of our files that can change a finding."""
+    package = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
     for room in STAMPED:
         for folder, folders, files in os.walk(os.path.join(package, room)):
             folders[:] = sorted(f for f in folders if f != "__pycache__")
             for name in sorted(files):
                 if name.endswith((".py", ".json", ".toml")):
-                    info = os.stat(f"{folder}/{name}")
-                    stamps.append(f"{folder[len(package) :]}/{name} {info.st_size} {info.st_mtime_ns}")
-    return "\n".join(stamps)
+                    yield f"{folder[len(package) :]}/{name}".replace(os.sep, "/"), f"{folder}/{name}"

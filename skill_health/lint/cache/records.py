@@ -77,7 +77,7 @@ _SEVERITIES = {severity.value: severity for severity in Severity}
 _STATE_TYPES = [int, str, str, int, int, int, int, str, str, str]
 _SKILL_TYPES = [str, int, str, list, list, dict, dict]
 _CORPUS_TYPES = [str, int, str, list, dict]
-_FINDING_TYPES = [str, str, str, str, str, int, int, int, int, str, str, str, str, str, bool, list, list]
+_FINDING_TYPES = [str, str, str, str, str, int, int, int, int, str, str, str, str, str, bool, list, list, bool]
 _IGNORE_TYPES = [list, int, int, str, str, int, int]
 _SUMMARY_TYPES = {
     "name": str, "description": str, "hidden": bool, "digest": str, "name_span": list, "description_span": list,
@@ -139,15 +139,15 @@ def pack(f: Finding) -> list[Any]:
     """A finding as a JSON list; its fix is not kept, only that there is one."""
     return [
         f.code, f.rule, f.family, f.severity.value, f.path, f.line, f.col, f.end_line, f.end_col, f.message, f.help,
-        f.source, f.skill, f.key, f.fixable, list(f.also), list(f.hosts),
+        f.source, f.skill, f.key, f.fixable, list(f.also), list(f.hosts), f.safe,
     ]  # fmt: skip
 
 
 def unpack(values: Sequence[Any]) -> Finding:
     """The reverse of `pack`."""
-    *rest, fixable, also, hosts = values
+    *rest, fixable, also, hosts, safe = values
     rest[3] = _SEVERITIES[rest[3]]
-    return Finding._make([*rest, None, fixable, tuple(also), tuple(hosts)])
+    return Finding._make([*rest, None, fixable, tuple(also), tuple(hosts), safe])
 
 
 def pack_ignore(ignore: Ignore) -> list[Any]:

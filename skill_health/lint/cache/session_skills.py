@@ -52,6 +52,12 @@ class SessionSkill:
         return SkillState(*decoded(self.line))
 
     @property
+    def lines(self) -> bytes:
+        """Its lines, joined."""
+        state = self.state
+        return self.source.read(state.at, state.length)
+
+    @property
     def summary(self) -> Mapping[str, Any]:
         """What every collection-wide rule may know of it. Raises AbortedError, as all below."""
         state = self.state

@@ -1,0 +1,225 @@
+"""Shards: the parts of a run, checked anywhere, merge to the very bytes of the whole run, or to one clear line."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from skill_health import formats
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+SKILL = """---
+name: {name}
+description: Sorts {about} by size. Use when {about} must be sorted.
+---
+
+# Title
+
+See [the guide](references/guide.md#steps), `scripts/{name}.py` and [the other]({other}).
+
+The new way is {percent}% faster. <!-- skill-health: ignore CL001 -->
+
+The old way is {percent}% slower.
+"""
+ABOUT = ["lists", "lists", "piles of books", "apples", "the mail", "stones"]
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    """Eleven skills with faults of their own, faults between them, files that are the same, and one that is no text."""
+    root = tmp_path / "collection"
+    for number in range(11):
+        folder = root / "skills" / f"part-{number % 2}" / f"skill-{number}"
+        (folder / "references").mkdir(parents=True)
+        (folder / "references" / "guide.md").write_text("# Guide\n\n[gone](gone.md)\n")
+        other = f"../skill-{number + 2}/SKILL.md" if number % 3 else "/etc/passwd"
+        name = f"skill-{number if number % 5 else 0}"
+        text = SKILL.format(name=name, about=ABOUT[number % len(ABOUT)], other=other, percent=number)
+        (folder / "SKILL.md").write_text(text)
+    (root / "skills" / "broken").mkdir()
+    (root / "skills" / "broken" / "SKILL.md").write_bytes(b"\0\xff\xfe binary")
+    (root / "registries").mkdir()
+    (root / "registries" / "claims.jsonl").write_text('{"claim_id": "none"}\n')
+    (root / "README.md").write_text("# Eleven skills\n")
+    (root / "skill-health.toml").write_text('extend-select = ["ALL"]\n')
+    return root
+
+
+def make_shards(run: Run, root: Path, count: int, folder: Path, *options: str) -> list[Path]:
+    files = [folder / f"{number}-of-{count}.shard" for number in range(1, count + 1)]
+    for number, file in enumerate(files, 1):
+        made = run("lint", "--shard", f"{number}/{count}", "--output", file, *options, cwd=root)
+        assert made.returncode == 0, made.stderr
+        assert made.stdout == ""
+    return files
+
+
+def assert_same(run: Run, root: Path, files: list[Path], *options: str) -> str:
+    merged, whole = run("merge", *files, *options, cwd=root), run("lint", "--no-cache", *options, cwd=root)
+    assert (merged.stdout, merged.returncode) == (whole.stdout, whole.returncode)
+    assert whole.stdout
+    return merged.stderr
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 12, 30])
+def test_shards_merge_to_the_bytes_of_the_whole_run(run: Run, collection: Path, tmp_path: Path, count: int) -> None:
+    files = make_shards(run, collection, count, tmp_path)
+    random.Random(count).shuffle(files)
+    assert assert_same(run, collection, files) == ""
+
+
+@pytest.mark.parametrize("name", formats.names())
+def test_in_every_format(run: Run, collection: Path, tmp_path: Path, name: str) -> None:
+    files = make_shards(run, collection, 3, tmp_path)
+    assert_same(run, collection, files, "--format", name)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--score",), ("--score", "--profile", "plan"), ("--statistics",), ("--fail-on", "never"), ("--ignore", "LI")],
+)
+def test_with_every_kind_of_report(run: Run, collection: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
+    shared = tuple(options[-2:]) if options[-2:-1] in (("--profile",), ("--ignore",)) else ()
+    assert_same(run, collection, make_shards(run, collection, 2, tmp_path, *shared), *options)
+
+
+def test_a_baseline_is_that_of_the_whole(run: Run, collection: Path, tmp_path: Path) -> None:
+    files = make_shards(run, collection, 2, tmp_path)
+    run("merge", *files, "--write-baseline", "known", cwd=collection)
+    kept = (collection / "skill-health-baseline.json").read_bytes()
+    (collection / "skill-health-baseline.json").unlink()
+    run("lint", "--write-baseline", "known", cwd=collection)
+    assert (collection / "skill-health-baseline.json").read_bytes() == kept
+
+
+def test_each_shard_may_come_from_another_machine(run: Run, collection: Path, tmp_path: Path) -> None:
+    files = []
+    for number in (1, 2, 3):
+        copy = tmp_path / f"machine {number}" / "checkout"
+        shutil.copytree(collection, copy)
+        for path in copy.rglob("*"):
+            os.utime(path, (number * 1e6, number * 1e6))
+        file = tmp_path / f"{number}.shard"
+        made = run(
+            "lint", "--shard", f"{number}/3", "--output", file, *(["--no-cache"] if number == 2 else []), cwd=copy
+        )
+        assert "of 12 skills checked" in made.stderr
+        shutil.rmtree(copy.parent)
+        files.append(file)
+    assert assert_same(run, collection, files) == ""
+
+
+def test_of_some_of_the_skills(run: Run, collection: Path, tmp_path: Path) -> None:
+    files = [tmp_path / "1", tmp_path / "2"]
+    for number, file in enumerate(files, 1):
+        run("lint", "skills/part-0", "--shard", f"{number}/2", "--output", file, cwd=collection)
+    merged, whole = (
+        run("merge", *files, "--path", "skills/part-0", cwd=collection),
+        run("lint", "skills/part-0", cwd=collection),
+    )
+    assert merged.stdout == whole.stdout
+    assert "6 skills checked" in whole.stdout
+
+
+@pytest.mark.parametrize(
+    ("edit", "checked"),
+    [
+        ("skills/part-0/skill-2/SKILL.md", "1 skill was"),
+        ("skills/part-1/skill-3/references/guide.md", "1 skill was"),
+        ("skills/part-1/skill-99/SKILL.md", "1 skill was"),
+        ("skills/part-0/skill-6/scripts/skill-6.py", "1 skill was"),
+    ],
+)
+def test_what_has_changed_since_is_checked_again(
+    run: Run, collection: Path, tmp_path: Path, edit: str, checked: str
+) -> None:
+    files = make_shards(run, collection, 2, tmp_path)
+    (collection / edit).parent.mkdir(parents=True, exist_ok=True)
+    (collection / edit).write_text("---\nname: new\ndescription: A new one.\n---\n\n[gone](gone.md)\n")
+    assert assert_same(run, collection, files).startswith(checked)
+
+
+def test_a_skill_that_is_gone_is_gone(run: Run, collection: Path, tmp_path: Path) -> None:
+    files = make_shards(run, collection, 2, tmp_path)
+    shutil.rmtree(collection / "skills" / "part-0" / "skill-4")
+    assert_same(run, collection, files)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["merge", "1.shard"], "shard 2/2 is missing: give all of them"),
+        (["merge", "1.shard", "1.shard"], "1.shard is shard 1/2, and so is another of these files"),
+        (["merge", "1.shard", "other.shard"], "other.shard is one of 3 shards, and another of these files is not"),
+        (["merge", "1.shard", "2.shard", "--ignore", "FM"], "1.shard was made with other settings: give `merge` the"),
+        (["merge", "README.md"], "README.md is no shard, or not all of one: `skill-health lint --shard K/N"),
+        (["merge", "skills"], "cannot read skills: Is a directory"),
+        (["merge", "gone.shard"], "cannot read gone.shard: No such file or directory"),
+        (["merge", "pipe"], "cannot read pipe: it is not a regular file"),
+        (["lint", "--shard", "1/2"], "--shard needs --output FILE"),
+        (["lint", "--shard", "1/2", "--output", "link.shard"], "cannot write link.shard: it is a symbolic link"),
+        (["lint", "--shard", "1/2", "--output", "x", "--score"], "--score is about the whole report: give it to"),
+        (["lint", "--shard", "1/2", "--output", "x", "--fix"], "--fix is about the whole report"),
+        (["lint", "--shard", "3/2", "--output", "x"], "--shard takes K/N, the K-th of N parts, such as 2/8"),
+        (["lint", "--shard", "0/2", "--output", "x"], "--shard takes K/N"),
+        (["lint", "--shard", "\u0661/\u0662", "--output", "x"], "--shard takes K/N"),
+        (["lint", "--shard", "1/99999", "--output", "x"], "--shard takes K/N"),
+        (["lint", "nowhere", "--shard", "1/2", "--output", "x"], "nowhere"),
+    ],
+)
+def test_what_cannot_be_is_one_clear_line(run: Run, collection: Path, arguments: list[str], says: str) -> None:
+    for number, count, name in ((1, 2, "1"), (2, 2, "2"), (1, 3, "other")):
+        run("lint", "--shard", f"{number}/{count}", "--output", f"{name}.shard", cwd=collection)
+    os.mkfifo(collection / "pipe")
+    (collection / "link.shard").symlink_to(collection / "README.md")
+    done = run(*arguments, cwd=collection)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert (collection / "README.md").read_text() == "# Eleven skills\n"
+
+
+def test_other_rules_and_registries_do_not_fit(
+    run: Run, collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = make_shards(run, collection, 1, tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr("skill_health.lint.cache.shards.rules_digest", lambda: "other")
+        assert "with other rules than those of this skill-health" in run("merge", *files, cwd=collection).stderr
+        patch.setattr("skill_health.lint.cache.shards.__version__", "9.9")
+        assert "by skill-health 0.1.0, and this is 9.9" in run("merge", *files, cwd=collection).stderr
+    (collection / "registries" / "claims.jsonl").write_text('{"claim_id": "another"}\n')
+    assert "with other registries beside the skills" in run("merge", *files, cwd=collection).stderr
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_damaged_shard_is_no_shard_or_does_not_matter(run: Run, collection: Path, tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    (file,) = make_shards(run, collection, 1, tmp_path)
+    data = bytearray(file.read_bytes())
+    if seed % 4:
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    else:
+        del data[rng.randrange(len(data)) :]
+    file.write_bytes(data)
+    merged, whole = run("merge", file, cwd=collection), run("lint", cwd=collection)
+    if merged.returncode == 2:
+        assert "is no shard, or not all of one" in merged.stderr
+        assert merged.stdout == ""
+    else:
+        assert merged.stdout == whole.stdout
+
+
+def test_a_hostile_skill_cannot_speak_through_a_shard(run: Run, collection: Path, tmp_path: Path) -> None:
+    folder = collection / "skills" / "part-0" / "evil\x1b[31m\u202eskill"
+    folder.mkdir()
+    (folder / "SKILL.md").write_text("---\nname: evil\x1b]0;x\ndescription: \u202e<script>\n---\n[a](\x1b[2J.md)\n")
+    assert_same(run, collection, make_shards(run, collection, 2, tmp_path))
+    assert "\x1b" not in run("merge", *make_shards(run, collection, 2, tmp_path), cwd=collection).stdout
