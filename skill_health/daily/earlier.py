@@ -192,7 +192,7 @@ def differences(before: DailyHead, today: DailyHead) -> Iterator[str]:
     if before.profile != today.profile:
         yield f"the profile was {before.profile} and is {today.profile}"
     elif before.configuration != today.configuration:
-        yield f"the configuration has changed since {before.time[:10]}"
+        yield f"the configuration or its profile has changed since {before.time[:10]}"
     if before.version != today.version:
         yield f"skill-health was {before.version} and is {today.version}"
     elif before.rules != today.rules:

@@ -19,7 +19,8 @@ from skill_health.lint.report import LintReport
 from skill_health.profiles import COMPAT, load_profile
 from skill_health.registries.records import Registries, Review, due_claims, reviews
 from skill_health.rules._api import Finding, Severity
-from skill_health.rules._load import all_rules
+from skill_health.rules._load import rules_with
+from skill_health.rules._page import precision
 from skill_health.rules._select import selected
 from skill_health.score.scoring import CorpusScore, Score
 from skill_health.skill.measure import Measures
@@ -67,7 +68,7 @@ def check_today(
         version=report.version,
         profile=config.profile,
         configuration=_settings_digest(config, result.root),
-        rules=_digest(report.version, *(rule.code for rule in selected(all_rules(), config))),
+        rules=_digest(report.version, *(rule.code for rule in selected(rules_with(config.custom), config))),
         paths=tuple(sorted({escape_surrogates(path) for path in paths})),
         commit=revision.commit,
         dirty=revision.dirty,
@@ -142,11 +143,13 @@ def _keys(findings: Mapping[str, Sequence[Finding]]) -> tuple[str, ...]:
 def _settings_digest(config: Config, root: str) -> str:
     """The settings that scores and findings depend on: what merely judges or places them is left out.
 
-    A profile of the user's own counts with its content.
+    A profile counts with its content, and one that counts defects with the precision of the rules.
     """
     told = config_with(config, daily=Daily(), fail_on="error", fail_under=0.0, baseline="")
-    profile = COMPAT if config.profile == COMPAT else repr(load_profile(config.profile, root))
-    return _digest(config_digest(told), profile)
+    if config.profile == COMPAT:
+        return _digest(config_digest(told), COMPAT)
+    profile = load_profile(config.profile, root)
+    return _digest(config_digest(told), repr(profile), *([repr(precision())] if profile.defects else []))
 
 
 def _digest(*parts: str) -> str:

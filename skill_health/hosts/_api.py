@@ -109,7 +109,8 @@ class HostRules(NamedTuple):
 
     `read` is the day on which this was found, `version` what was run or read, `source` where. `folders` are the project
     folders that mean this host by their presence, `also` others that it reads, `manifests` files that do. `keys` are
-    the frontmatter keys beyond the specification's that it documents, `listing` what it spends on showing skills to the
+    the frontmatter keys beyond the specification's that it documents, `metadata` those below `metadata` whose values it
+    documents as mappings, `listing` what it spends on showing skills to the
     model (the fields of `discovery.hosts.Host`; empty where that is not known). `specification` marks no program.
     """
 
@@ -127,6 +128,7 @@ class HostRules(NamedTuple):
     also: tuple[str, ...] = ()
     manifests: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
+    metadata: tuple[str, ...] = ()
     listing: Mapping[str, str | float] = {}
     specification: bool = False
 

@@ -44,3 +44,11 @@ def choose_hosts(config: Config, path: str = "") -> HostChoice:
         if plain:
             return HostChoice(tuple(plain), True)
     return HostChoice((host(UNCHOSEN),), False)
+
+
+def hosts_to_score(config: Config) -> tuple[HostRules, ...]:
+    """The hosts that should load a skill: those that the configuration names, else all programs.
+
+    The layout does not choose here: where a skill is kept must not change what it is worth.
+    """
+    return tuple(map(host, config.hosts)) or tuple(each for each in all_hosts() if not each.specification)

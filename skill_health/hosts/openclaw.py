@@ -12,12 +12,21 @@ HOST = HostRules(
     version="source of 2026-05",
     proof=Proof.SOURCE,
     source="github.com/openclaw/openclaw, src/agents/skills/local-loader.ts and workspace.ts (limits.maxSkillFileBytes); "
-    "docs.openclaw.ai/tools/skills",
+    "docs.openclaw.ai/tools/skills and clawhub/skill-format (metadata.openclaw, formerly clawdbot and clawdis, at "
+    "docs.molt.bot moltbot)",
     folders=(".openclaw/skills",),
     also=(".agents/skills",),
     manifests=("openclaw.plugin.json", ".clawhubignore"),
     limits=HostLimits(file_bytes=256_000),
-    keys=("user-invocable", "disable-model-invocation", "homepage"),
+    keys=(
+        "user-invocable",
+        "disable-model-invocation",
+        "homepage",
+        "command-dispatch",
+        "command-tool",
+        "command-arg-mode",
+    ),
+    metadata=("openclaw", "clawdbot", "clawdis", "moltbot"),
     skips={
         Fault.UNREADABLE: "is not there",
         Fault.LOWER_CASE_FILE: "is not there",

@@ -12,11 +12,16 @@ and one of
 
     def check(skill: Skill, context: Context) -> Iterator[Hit]
     def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]
+    def check_repository(repository: Repository) -> Iterator[Hit]
+
+A rule about files that stand in skills and around them has the first and the third.
 
 The second kind sees a summary of every skill. If it needs more, it collects that once per skill with
 `def collect(skill: Skill, context: Context) -> JSON value`; the value is cached and becomes `summary.facts[CODE]`.
 A commit asks for the findings of a few skills. The facts of others are then collected when the rule looks at them: it
 should look at no more than it needs (see `Corpus.shows`).
+The third kind sees what skills ship in (`rules/repository/_repository.py`): manifests, hooks, commands, subagents and
+catalogues, each read once and only when a rule looks at it. It runs where such a file was asked for.
 `REDACT = True` keeps the source line of its hits out of every output. `FAULTS` are the faults (`hosts/_api.py`) that a
 rule reports: its findings then name the hosts that skip a skill because of them.
 """
@@ -31,7 +36,12 @@ if TYPE_CHECKING:
     from skill_health.config.settings import Config
     from skill_health.hosts._api import Fault
     from skill_health.registries.records import Registries
+    from skill_health.rules.repository._repository import Repository
     from skill_health.skill.model import Document, Skill, Span
+
+
+CUSTOM = "custom"
+"""The family of the rules that a repository's own configuration adds."""
 
 
 class Severity(str, Enum):
@@ -96,6 +106,7 @@ class Finding(NamedTuple):
 
     `skill` is the path of the SKILL.md it belongs to ("" for a registry or the whole collection); `key` identifies it
     by content, so it survives when lines move. `hosts` are the keys of the hosts that skip the skill because of it.
+    `fixable` says that there is a fix, and `safe` that it is a safe one, also where `fix` itself is not kept.
     """
 
     code: str
@@ -116,6 +127,7 @@ class Finding(NamedTuple):
     fixable: bool = False
     also: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    safe: bool = False
 
 
 class Context(Protocol):
@@ -132,6 +144,12 @@ class Context(Protocol):
 
     def read(self, path: str) -> str | None:
         """The text of a file, relative to the root; None if it is missing, binary or over 1 MiB."""
+
+    def content(self, path: str) -> bytes | None:
+        """The bytes of a file, relative to the root; None if it is missing or over 1 MiB."""
+
+    def is_executable(self, path: str) -> bool:
+        """Whether a file, relative to the root, may be run by its name; all may on Windows."""
 
     def document(self, path: str) -> "Document | None":
         """The parsed Markdown of a file, relative to the root; parsed once per run."""
@@ -200,6 +218,7 @@ class Rule(NamedTuple):
     doc: str
     check: "Callable[[Skill, Context], Iterable[Hit]] | None" = None
     check_corpus: Callable[[Corpus, CorpusContext], Iterable[Hit]] | None = None
+    check_repository: "Callable[[Repository], Iterable[Hit]] | None" = None
     collect: "Callable[[Skill, Context], Any] | None" = None
     redact: bool = False
     faults: "frozenset[Fault]" = frozenset()

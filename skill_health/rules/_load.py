@@ -7,6 +7,7 @@ import os
 from functools import cache
 from importlib import import_module
 
+from skill_health.config.settings import CustomRules
 from skill_health.rules._api import Rule
 
 _HERE = os.path.dirname(__file__)
@@ -21,6 +22,19 @@ def all_rules() -> tuple[Rule, ...]:
         if one.code == two.code:
             raise ValueError(f"{one.code} is both {one.family}/{one.name} and {two.family}/{two.name}")
     return tuple(rules)
+
+
+@cache
+def rules_with(custom: CustomRules) -> tuple[Rule, ...]:
+    """Every rule of the package, then those of a configuration, each sorted by code.
+
+    Raises UsageError for a custom rule that cannot be one.
+    """
+    if not custom.rules and not custom.code:
+        return all_rules()
+    from skill_health.rules._custom.build import build_rules
+
+    return (*all_rules(), *sorted(build_rules(custom, all_rules()), key=lambda rule: rule.code))
 
 
 def families() -> list[str]:
@@ -47,6 +61,7 @@ def _load(family: str, name: str) -> Rule:
         doc=module.__doc__ or "",
         check=getattr(module, "check", None),
         check_corpus=getattr(module, "check_corpus", None),
+        check_repository=getattr(module, "check_repository", None),
         collect=getattr(module, "collect", None),
         redact=getattr(module, "REDACT", False),
         faults=frozenset(getattr(module, "FAULTS", ())),

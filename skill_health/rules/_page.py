@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TypedDict
 
-from skill_health.rules._api import Rule
+from skill_health.rules._api import CUSTOM, Rule
 
 
 class Measured(TypedDict):
@@ -27,7 +27,10 @@ def page(rule: Rule) -> str:
     title = title.strip().rstrip(".")
     on = "on by default" if rule.default else f'off by default: `extend-select = ["{rule.code}"]` switches it on'
     facts = [f"- severity: {rule.severity.value}", f"- family: {rule.family}", f"- {on}", f"- since {rule.since}"]
-    facts += [f"- held-out precision{line}" for line in precision_lines(rule)]
+    if rule.family == CUSTOM:
+        facts = facts[:3]
+    else:
+        facts += [f"- held-out precision{line}" for line in precision_lines(rule)]
     return f"# {rule.code} {rule.name}\n\n{title}.\n\n" + "\n".join(facts) + "\n\n" + rest.strip() + "\n"
 
 
@@ -51,7 +54,7 @@ def precision_lines(rule: Rule) -> Iterator[str]:
         yield f" as {severity}: {right} of {n} findings right ({right / n:.0%}, {bounds}; {judged['clusters']} collections)"
 
 
-def wilson(successes: int, n: int) -> tuple[float, float]:
+def wilson(successes: float, n: int) -> tuple[float, float]:
     """The 95 % score interval of a proportion (Wilson 1927, formula 5), as fractions; n must be positive."""
     z = 1.959963984540054
     p = successes / n

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
-from skill_health.rules._api import Rule, named_by
+from skill_health.rules._api import CUSTOM, Rule, named_by
 
 
 def selected(rules: Sequence[Rule], config: Config) -> tuple[Rule, ...]:
@@ -27,7 +27,9 @@ def selected(rules: Sequence[Rule], config: Config) -> tuple[Rule, ...]:
         on = matches(rule, config.select) if config.select else rule.default
         on = on or matches(rule, config.extend_select)
         off = matches(rule, config.ignore) and (rule.code in config.ignore or rule.code not in exact)
-        if on and not off:
+        # A Python rule that the user does not let run is known, and checks nothing.
+        unrun = rule.family == CUSTOM and rule.check is None and rule.check_corpus is None
+        if on and not off and not unrun:
             chosen.append(rule)
     return tuple(chosen)
 

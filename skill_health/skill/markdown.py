@@ -6,6 +6,7 @@ image or HTML occurs, and only those rules: we do not need emphasis and entities
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
@@ -39,6 +40,7 @@ _STARTS = {
     "html_block": "<", "heading": "#",
 }  # fmt: skip
 _SECOND_LINE_OF_TABLE = "|-:"
+_INDENTS = " \t"
 _LINES = lazy(r"(?m)(?<=\n)[ \t>]*(?:=+|-+)[ \t]*$")
 
 
@@ -76,14 +78,50 @@ class LightToken:
 
 
 class LightState(StateBlock):
-    """The library's state with light tokens, plus whether any line can underline a heading."""
+    """The library's state with light tokens, plus which lines can underline a heading."""
 
     def __init__(self, src: str, md: MarkdownIt) -> None:
-        super().__init__(src, md, {}, [])
+        super().__init__("", md, {}, [])
+        self.src = src
+        self._mark_lines(src)
         # Only a line of = or - below a line of text can make a heading of it (CommonMark 0.31, section 4.3).
-        self.underlined = any(
-            src[src.rfind("\n", 0, m.start() - 1) + 1 : m.start()].strip() for m in _LINES.finditer(src)
-        )
+        self.underlines = [
+            bisect_right(self.bMarks, m.start()) - 1
+            for m in _LINES.finditer(src)
+            if src[src.rfind("\n", 0, m.start() - 1) + 1 : m.start()].strip()
+        ]
+
+    def _mark_lines(self, src: str) -> None:
+        """Where lines begin, end and are indented to, as the library counts that, but not a character at a time."""
+        begins, ends, shifts, columns = self.bMarks, self.eMarks, self.tShift, self.sCount
+        for marks in (begins, ends, shifts, columns, self.bsCount):
+            marks.clear()
+        lines = src.split("\n")
+        if not lines[-1].strip(" \t"):
+            # What follows the last line break, if anything, is no line of its own.
+            lines.pop()
+        at = 0
+        for line in lines:
+            begins.append(at)
+            at += len(line)
+            ends.append(at)
+            at += 1
+            if line and line[0] in _INDENTS:
+                text = line.lstrip(_INDENTS)
+                shifts.append(len(line) - len(text))
+                columns.append(len(line[: len(line) - len(text)].expandtabs(4)))
+            else:
+                shifts.append(0)
+                columns.append(0)
+        for marks, last in ((begins, len(src)), (ends, len(src)), (shifts, 0), (columns, 0)):
+            marks.append(last)
+        self.bsCount += [0] * len(begins)
+        self.lineMax = len(lines)
+
+    def is_underlined(self, line: int) -> bool:
+        """Whether the paragraph that begins with this line goes on to one that can underline it."""
+        at = bisect_right(self.underlines, line)
+        return at < len(self.underlines) and not any(map(self.isEmpty, range(line + 1, self.underlines[at])))
 
     def push(self, ttype: str, tag: str, nesting: Any) -> Any:
         """Like the library's, but with a light token."""
@@ -109,13 +147,15 @@ def _dispatcher(rules: dict[str, BlockRule]) -> BlockRule:
     by_start: dict[str, tuple[BlockRule, ...]] = {}
     for name, fn in rules.items():
         for start in _STARTS.get(name, ""):
-            by_start[start] = (*by_start.get(start, ()), fn)
+            by_start[start] = (*by_start.get(start, ()), _of_marks(fn) if name == "hr" else fn)
 
     def rule(state: Any, line: int, end: int, silent: bool) -> bool:
         if table is not None:
-            at = state.bMarks[line + 1] + state.tShift[line + 1]
-            if at < len(state.src) and state.src[at] in _SECOND_LINE_OF_TABLE and table(state, line, end, silent):
-                return True
+            at, src = state.bMarks[line + 1] + state.tShift[line + 1], state.src
+            if at < len(src) and src[at] in _SECOND_LINE_OF_TABLE:
+                only = not src[at : state.eMarks[line + 1]].strip(_SECOND_LINE_OF_TABLE + " \t")
+                if only and table(state, line, end, silent):
+                    return True
         if code is not None and state.sCount[line] - state.blkIndent >= 4 and code(state, line, end, silent):
             return True
         at = state.bMarks[line] + state.tShift[line]
@@ -123,9 +163,19 @@ def _dispatcher(rules: dict[str, BlockRule]) -> BlockRule:
             for fn in by_start.get(state.src[at], ()):
                 if fn(state, line, end, silent):
                     return True
-        if underline is not None and state.underlined and underline(state, line, end, silent):
+        if underline is not None and state.is_underlined(line) and underline(state, line, end, silent):
             return True
         return paragraph is not None and paragraph(state, line, end, silent)
+
+    return rule
+
+
+def _of_marks(fn: BlockRule) -> BlockRule:
+    """The rule of lines that are made of one mark and spaces: most lines with such a mark first are items of lists."""
+
+    def rule(state: Any, line: int, end: int, silent: bool) -> bool:
+        text = state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
+        return not text.strip(text[0] + " \t") and fn(state, line, end, silent)
 
     return rule
 
@@ -258,6 +308,8 @@ def _wipe(chars: list[str], start: int, end: int) -> None:
 
 def visible(text: str, spans: list[InlineMarkup]) -> str:
     """What a reader sees of a heading: code without back-ticks, links without targets, no HTML, no emphasis."""
+    if not spans and "_" not in text:
+        return text
     keep = [True] * len(text)
     code = [False] * len(text)
     for span in spans:

@@ -15,6 +15,8 @@ from skill_health.skill.markdown import LightState, dispatch
 PLAIN = MarkdownIt("commonmark").enable("table")
 FAST = dispatch(MarkdownIt("commonmark").enable("table"))
 
+MARKS = ("src", "bMarks", "eMarks", "tShift", "sCount", "bsCount", "lineMax", "line", "tokens", "env", "_code_enabled")
+
 
 def tokens(md: MarkdownIt, state: StateBlock) -> list[tuple[Any, ...]]:
     md.block.tokenize(state, state.line, state.lineMax)
@@ -23,6 +25,7 @@ def tokens(md: MarkdownIt, state: StateBlock) -> list[tuple[Any, ...]]:
 
 def compare(text: str) -> None:
     plain, fast = StateBlock(text, PLAIN, {}, []), LightState(text, FAST)
+    assert {name: getattr(fast, name) for name in MARKS} == {name: getattr(plain, name) for name in MARKS}
     assert tokens(FAST, fast) == tokens(PLAIN, plain)
     assert fast.env == plain.env
 
@@ -43,7 +46,8 @@ def test_known_shapes(text: str) -> None:
 LINES = st.sampled_from(
     ["", " ", "a", "b c", "# h", "## h #", "---", "===", "- - -", "- a", "* b", "+ c", "1. d", "2) e", "> q", ">", "```",
      "```py", "~~~", "    x", "\tx", "| a | b |", "|---|---|", "|:-|-:|", "a | b", "-|-", "[r]: u 't'", "<div>", "</div>",
-     "<!-- c -->", "  ===", "> ===", "  ---", "   - z", "- 1. n", "=", "-", "\\", "&amp;", "`c`", "[l](u)"]
+     "<!-- c -->", " \t a", "\t \t- t", "\t ", "- \t c", "* * *", "* *x*",
+     "_ _ _", "|:-a", "  ===", "> ===", "  ---", "   - z", "- 1. n", "=", "-", "\\", "&amp;", "`c`", "[l](u)"]
 )  # fmt: skip
 
 

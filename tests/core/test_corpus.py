@@ -62,7 +62,7 @@ def targets(discovery: Discovery) -> list[str]:
 
 def test_nothing_there(tree: Write) -> None:
     root = tree(files("README.md"))
-    assert discover([str(root)], CONFIG) == Discovery(str(root))
+    assert discover([str(root)], CONFIG) == Discovery(str(root), around=("README.md",))
 
 
 def test_a_collection(tree: Write) -> None:

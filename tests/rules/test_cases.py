@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import re
+import subprocess
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,16 @@ import pytest
 import yaml
 
 from skill_health.commands._other_scanners import merge_sarif
-from skill_health.config.settings import config_with, load_config
+from skill_health.config.settings import Config, config_with, load_config
+from skill_health.core.boundary import Boundary
 from skill_health.discovery.corpus import UnreadFolder, discover
-from skill_health.lint.fixes import plan_fixes, write_plan
+from skill_health.lint.fixing.fixes import plan_fixes, wanted_fixes, write_plan
+from skill_health.lint.gate.changes import read_since
+from skill_health.lint.gate.judge import Gate
 from skill_health.lint.pipeline import run
 from skill_health.lint.report import LintReport
 from skill_health.registries.records import load_registries
+from skill_health.rules._api import Finding
 from skill_health.rules._load import all_rules
 
 HERE = Path(__file__).parent
@@ -47,6 +53,8 @@ def plant(root: Path, case: dict[str, Any]) -> None:
     for path, target_path in case.get("links", {}).items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).symlink_to(target_path)
+    for path in case.get("executable", ()):
+        (root / path).chmod(0o755)
     (root / "skill-health.toml").write_text(_toml(case.get("config", {})), "utf-8")
 
 
@@ -67,6 +75,22 @@ def _dashed(config: dict[str, Any]) -> dict[str, Any]:
     return {k.replace("_", "-"): _dashed(v) if isinstance(v, dict) else v for k, v in config.items()}
 
 
+def since(root: Path, case: dict[str, Any], config: Config, as_of: date) -> Sequence[Finding]:
+    """What is new since the earlier tree of a case, which is that of its only commit."""
+    for name in case["tree"]:
+        (root / name).unlink()
+    plant(root, {"tree": case["earlier"]})
+    for command in (
+        ["init", "-q"],
+        ["add", "-A"],
+        ["-c", "user.name=a", "-c", "user.email=a@b.example", "commit", "-qm", "a"],
+    ):
+        subprocess.run(["git", *command], cwd=root, check=True)
+    plant(root, case)
+    result = Gate(str(root), config, as_of, jobs=1, use_cache=False).judge(read_since(str(root), "HEAD"))
+    return [finding for finding, _ in result.new]
+
+
 @pytest.mark.parametrize(("code", "case"), CASES)
 def test_case(code: str, case: dict[str, Any], tmp_path: Path) -> None:
     plant(tmp_path, case)
@@ -75,7 +99,7 @@ def test_case(code: str, case: dict[str, Any], tmp_path: Path) -> None:
     discovery = discover([str(tmp_path)], config, str(tmp_path))
     discovery = discovery._replace(unread=tuple(UnreadFolder(*each) for each in case.get("unread", {}).items()))
     result = run(discovery, config, as_of, jobs=1, use_cache=False)
-    findings = result.findings
+    findings = since(tmp_path, case, config, as_of) if "earlier" in case else result.findings
     if "sarif" in case:
         (tmp_path / "other.sarif").write_text(case["sarif"], "utf-8")
         report = LintReport("", "standard", result.entries, findings)
@@ -91,7 +115,10 @@ def test_case(code: str, case: dict[str, Any], tmp_path: Path) -> None:
     if "fixed" in case:
         rules = [rule for rule in all_rules() if rule.code == code]
         registries = load_registries(str(tmp_path), config.sources)
-        write_plan(str(tmp_path), plan_fixes(str(tmp_path), result.entries, rules, config, registries, unsafe=True))
+        wanted = wanted_fixes(str(tmp_path), config, unsafe=True)
+        write_plan(
+            str(tmp_path), plan_fixes(Boundary(str(tmp_path)), result.entries, rules, config, registries, wanted)
+        )
         for path, text in case["fixed"].items():
             assert (tmp_path / path).read_bytes().decode("utf-8") == text
 
@@ -107,7 +134,7 @@ def test_rule_is_complete(rule: Any) -> None:
     source = rule.doc.split("## Source\n", 1)[1].strip()
     assert source.split()[0] in {"MUST", "SHOULD", "evidence", "opinion"}
     assert re.search(r"\d{4}(-\d\d)?", source), "the source needs a dated reference"
-    assert sum(f is not None for f in (rule.check, rule.check_corpus)) <= 1
+    assert sum(f is not None for f in (rule.check or rule.check_repository, rule.check_corpus)) <= 1
 
 
 def test_every_case_file_names_a_rule() -> None:

@@ -46,6 +46,8 @@ class PageFinding:
 class ComponentDetail:
     """A part of the score: its value, its share in the score, and what the value was lost by ("" and () for nothing).
 
+    One that `multiplies` has no share: the score is multiplied by it.
+
     `level` is the value in tenths for a bar, -1 for a part that was left out; only a whole one is 10, only nothing 0.
     """
 
@@ -53,6 +55,7 @@ class ComponentDetail:
     level: int
     value: PageCell
     share: PageCell
+    multiplies: bool
     evidence: tuple[tuple[str, PageCell], ...]
     note: str
 
@@ -132,7 +135,8 @@ def _component(origins: Origins, part: ScoreComponent) -> ComponentDetail:
         for name, number in (part.evidence.items() if level < 10 else ())
     )
     share = PageCell(f"{100 * part.share:.0f} %", part.share, origins.of(part, "share"))
-    return ComponentDetail(part.name, level, score(origins, part, "value"), share, evidence, part.note)
+    value_cell = score(origins, part, "value")
+    return ComponentDetail(part.name, level, value_cell, share, part.multiplies, evidence, part.note)
 
 
 def _finding(told: FindingRecord, path: str) -> PageFinding:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+from skill_health.rules._api import Context
 from skill_health.rules.claims._assertion import sentence, stated
 from skill_health.rules.claims._claims import claims
 from skill_health.rules.claims._figures import ClaimedFigure
@@ -19,10 +20,10 @@ MAX_HITS = 200
 _AS_OF = lazy(r"\bas of (?:[A-Z][a-z]{2,9} )?(?:19|20)\d\d\b", re.IGNORECASE)
 
 
-def bare(skill: Skill) -> Iterator[tuple[int, int, int, str]]:
+def bare(skill: Skill, context: Context) -> Iterator[tuple[int, int, int, str]]:
     """(line, column, length, quotation) of the first bare figure of each passage, at most MAX_HITS."""
     body = skill.body
-    asserted = {(claim.line, claim.col) for claim in claims(skill)}
+    asserted = {(claim.line, claim.col) for claim in claims(skill, context)}
     found: dict[int, FigurePlace] = {}
     for place in (*places(skill, candidate_lines(skill.text)), *_dates(skill)):
         prose = body.prose[place.nth]
@@ -30,7 +31,7 @@ def bare(skill: Skill) -> Iterator[tuple[int, int, int, str]]:
             found[prose.unit] = place
     if not found:
         return
-    known = sources(skill)
+    known = sources(skill, context)
     for place in islice(found.values(), MAX_HITS):
         line, col = column(body, place.nth, place.figure.start)
         lines = extent(body, place.nth)

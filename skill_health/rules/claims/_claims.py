@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from typing import NamedTuple
 
+from skill_health.rules._api import Context
 from skill_health.rules.claims._hint import candidate_lines
 from skill_health.skill.model import Document, Skill
 
@@ -28,18 +29,18 @@ class Claim(NamedTuple):
     named: bool
 
 
-def claims(skill: Skill) -> list[Claim]:
+def claims(skill: Skill, context: Context) -> list[Claim]:
     """The claims of a skill's body, one per paragraph, list item, table row or heading, in order.
 
     Several rules in a row ask about the same skill, so the last answer is kept.
     """
     global _last
     if _last is None or _last[0] is not skill:
-        _last = (skill, _claims(skill))
+        _last = (skill, _claims(skill, context))
     return _last[1]
 
 
-def _claims(skill: Skill) -> list[Claim]:
+def _claims(skill: Skill, context: Context) -> list[Claim]:
     lines = candidate_lines(skill.text)
     if not lines:
         return []
@@ -53,7 +54,7 @@ def _claims(skill: Skill) -> list[Claim]:
     from skill_health.rules.claims._known_by_name import attributed, is_tagline, offered
     from skill_health.rules.claims._passages import column, extent, sources
 
-    known = sources(skill)
+    known = sources(skill, context)
     found = []
     for place in reversed(first.values()):
         prose = body.prose[place.nth]

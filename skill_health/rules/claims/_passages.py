@@ -5,9 +5,11 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from skill_health.rules._api import Context
 from skill_health.rules.claims._ids import Id, claim_ids
 from skill_health.rules.claims._places import row_start
-from skill_health.skill.model import Document, Prose, Skill
+from skill_health.rules.links._targets import locate, read_target
+from skill_health.skill.model import Document, Link, Prose, Skill
 from skill_health.text.patterns import lazy
 
 REACH = 400  # how many neighbours are looked at, so that a list of a million items costs no more
@@ -43,15 +45,23 @@ class PassageSources(NamedTuple):
         }
 
 
-def sources(skill: Skill) -> PassageSources:
+def sources(skill: Skill, context: Context) -> PassageSources:
     """What can source a passage, by line."""
     body = skill.body
-    lines = {link.line for link in body.links if link.kind != "image" and not link.target.startswith(("#", "mailto:"))}
+    lines = {link.line for link in body.links if _is_source(link, skill, context)}
     lines |= {code.line for code in body.codes if _FILE.fullmatch(code.text)}
     for prose in body.prose:
         for match in _CITATION.finditer(prose.text):
             lines.add(prose.line + prose.text.count("\n", 0, match.start()))
     return PassageSources(frozenset(lines), claim_ids(skill))
+
+
+def _is_source(link: Link, skill: Skill, context: Context) -> bool:
+    """Whether a link leads to something that can be a source: another place, and no file that does not exist."""
+    if link.kind == "image" or link.target.startswith(("#", "mailto:")):
+        return False
+    target = read_target(link.target)
+    return target.kind != "file" or locate(target.path, skill, context).state != "missing"
 
 
 def extent(body: Document, index: int) -> set[int]:

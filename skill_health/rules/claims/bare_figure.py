@@ -44,7 +44,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     # Imported here because the rule is opt-in and its regular expressions take a while to compile.
     from skill_health.rules.claims._bare import bare
 
-    for line, col, length, quote in bare(skill):
+    for line, col, length, quote in bare(skill, context):
         yield Hit(
             Span(line, col, line, col + length),
             f'a figure without a source: "{quote}"',

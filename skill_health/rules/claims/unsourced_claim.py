@@ -5,8 +5,8 @@ A sentence of the body that asserts a figure as a fact: a comparison ("3x faster
 ("reduces latency by 40 %", "costs cause 20-40 % of churn"), a share ("70 % of viewers leave"), a study with a number,
 or a named benchmark with a result. It is sourced by a claim id (`claim-...`), a link, the path of a file, or a citation
 ("[1]", "(Author, 2024)", "arXiv:...") in the same paragraph, list item or table row, in the sentence that introduces
-the list or table, or in a line "Source: ..." below it; for a claim in a heading, anywhere up to the next heading. One
-finding per passage, and one for all rows of a table.
+the list or table, or in a line "Source: ..." below it; for a claim in a heading, anywhere up to the next heading. A
+link to a file that does not exist is no source. One finding per passage, and one for all rows of a table.
 
 If the text names the source ("SRFT reports 32 %"), or the figure is a vendor's own ("up to 57 % savings", "10x faster"
 under "What is NAME?"), the finding asks for the link only.
@@ -57,7 +57,7 @@ DEFAULT = True
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report passages without a link, a citation or a claim id. An unknown id is left to its own rule."""
     groups: dict[tuple[int, int], list[Claim]] = {}
-    for claim in claims(skill):
+    for claim in claims(skill, context):
         if not claim.cited and not claim.ids:
             groups.setdefault(_table(skill, claim), []).append(claim)
     for claims_here in groups.values():
@@ -78,7 +78,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 def collect(skill: Skill, context: Context) -> dict[str, Any]:
     """How many claims the body makes, how many are sourced and how many have a known id, and every id cited."""
-    found, known = claims(skill), known_ids(context.registries)
+    found, known = claims(skill, context), known_ids(context.registries)
     return {
         "total": len(found),
         "sourced": sum(claim.cited or _known(claim, known) for claim in found),

@@ -46,7 +46,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     if not context.registries.claims or "claim-" not in skill.text:
         return
     strengths = {str(r.data["claim_id"]): str(r.data["evidence_strength"]) for r in context.registries.claims}
-    for claim in claims(skill):
+    for claim in claims(skill, context):
         known = {name: strengths[name] for name in claim.ids if name in strengths}
         if claim.cited or not known or not set(known.values()) <= set(_WEAK):
             continue

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from skill_health.skill.model import Comment, Document, Skill
 
 _MARK = lazy(r"\s*skill-health:\s*(ignore(?:-file)?)\b\s*(.*)", re.DOTALL)
-_CODE = lazy(r"(?<![\w-])(?:[A-Z]{2}\d{0,3}|[a-z]+(?:-[a-z]+)+)\b")
+_CODE = lazy(r"(?<![\w-])(?:[A-Z]{2}\d{0,3}|[A-Z]{3,8}\d{3}|[a-z]+(?:-[a-z]+)+)\b")
 
 
 # Whoever writes a skill that harms its user writes its comments too: only a configuration can except it.
@@ -53,10 +53,22 @@ def _read(comment: "Comment", skill: "Skill") -> Ignore | None:
 
 def _next_block(body: "Document", comment: "Comment") -> tuple[int, int]:
     """From the comment to the end of the block after it; a comment inside a paragraph covers that paragraph."""
-    blocks = [(p.line, p.line + p.text.count("\n")) for p in body.prose if p.kind != "cell"]
-    for start, end in blocks:
+    for start, end in _paragraphs(body):
         if start <= comment.line <= end:
             return start, end
+    after = [(start, -end) for start, end in list_blocks(body) if start > comment.end_line]
+    if not after:
+        return comment.line, comment.end_line
+    return comment.line, -min(after)[1]
+
+
+def _paragraphs(body: "Document") -> list[tuple[int, int]]:
+    return [(p.line, p.line + p.text.count("\n")) for p in body.prose if p.kind != "cell"]
+
+
+def list_blocks(body: "Document") -> list[tuple[int, int]]:
+    """The first and last line of everything that a comment may stand before; a list is one block."""
+    blocks = _paragraphs(body)
     blocks += [(b.line, b.end_line) for b in body.blocks]
     blocks += [(t.line, t.end_line) for t in body.tables]
     items = sorted((i.line, i.end_line) for i in body.items if i.depth == 1)
@@ -66,11 +78,7 @@ def _next_block(body: "Document", comment: "Comment") -> tuple[int, int]:
     last_of: dict[int, int] = {}
     for start, end in items:
         last_of[start] = max(end, last_of.get(start, 0))
-    blocks += last_of.items()
-    after = [(start, -end) for start, end in blocks if start > comment.end_line]
-    if not after:
-        return comment.line, comment.end_line
-    return comment.line, -min(after)[1]
+    return [*blocks, *last_of.items()]
 
 
 def apply(findings: Sequence[Finding], ignores: Sequence[Ignore]) -> tuple[list[Finding], list[tuple[Ignore, str]]]:

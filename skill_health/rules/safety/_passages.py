@@ -65,7 +65,7 @@ class SafetyText(NamedTuple):
 
     `path` is None for SKILL.md, as in a Hit; `joined` has the same positions, with lines that a backslash continues
     made one; `lower` is for looking for literals: ASCII, with "?" for other letters; `urls` are its addresses;
-    `about` is what the skill says of itself.
+    `about` is what the skill says of itself. `looked` keeps which literals occur.
     """
 
     path: str | None
@@ -75,10 +75,37 @@ class SafetyText(NamedTuple):
     lower: str
     urls: tuple[Address, ...]
     about: str
+    looked: dict[str, bool]
 
     def has(self, *literals: str) -> bool:
-        """Whether any of these lower-case literals occurs: the test before each pattern."""
-        return any(literal in self.lower for literal in literals)
+        """Whether any of these lower-case literals occurs: the test before each pattern. Rules share many of them."""
+        looked = self.looked
+        for literal in literals:
+            occurs = looked.get(literal)
+            if occurs is None:
+                occurs = looked[literal] = literal in self.lower
+            if occurs:
+                return True
+        return False
+
+    def has_within(self, region: tuple[int, int], literals: Iterable[str]) -> bool:
+        """Whether any of these lower-case literals occurs in a part."""
+        return any(self.lower.find(literal, *region) >= 0 for literal in literals)
+
+    def runs_netcat(self) -> bool:
+        """Whether it may run netcat, by one of its names."""
+        if self.has("netcat", "ncat"):
+            return True
+        known = self.looked.get("nc ")
+        if known is None:
+            known = self.looked["nc "] = any(not self.lower[at - 1].isalnum() for at in self._places("nc ") if at)
+        return known
+
+    def _places(self, literal: str) -> Iterator[int]:
+        at = self.lower.find(literal)
+        while at >= 0:
+            yield at
+            at = self.lower.find(literal, at + 1)
 
     def hints_at(self, hints: Iterable[re.Pattern[str]]) -> bool:
         """Whether any of these patterns occurs, each of which is in lower case and begins with a literal.
@@ -94,13 +121,10 @@ class SafetyText(NamedTuple):
 
     def regions(self, literals: Iterable[str], before: int, after: int) -> list[tuple[int, int]]:
         """What lies around these lower-case literals, merged where it overlaps: patterns look nowhere else."""
-        lower, places = self.lower, list[int]()
-        for literal in literals:
-            at = lower.find(literal)
-            while at >= 0:
-                places.append(at)
-                at = lower.find(literal, at + 1)
-        return self.around(places, before, after)
+        looked = self.looked
+        return self.around(
+            (at for literal in literals if looked.get(literal, True) for at in self._places(literal)), before, after
+        )
 
     def around(self, places: Iterable[int], before: int, after: int) -> list[tuple[int, int]]:
         """What lies around these places, merged where it overlaps."""
@@ -162,7 +186,7 @@ def _as_text(path: str | None, markdown: bool, text: str, about: str) -> SafetyT
         # The only letter that is longer in lower case.
         whole = lower if joined.isascii() else joined.replace("\u0130", "I").lower()
         urls = tuple(url._replace(shown=joined[url.start : url.end]) for url in addresses(whole))
-    return SafetyText(path, markdown, text, joined, lower, urls, about)
+    return SafetyText(path, markdown, text, joined, lower, urls, about, {})
 
 
 def _lower(text: str) -> str:

@@ -105,6 +105,7 @@ _CALLS = ("64decode(", "atob(", "buffer.from(")
 _CODE_CALLS = (
     *_CALLS, "32decode(", "85decode(", "fromhex(", "unhexlify(", "marshal.loads(", "zlib.decompress(", "codecs.decode(", "unescape(",
 )  # fmt: skip
+_POWERSHELLS = ("powershell", "pwsh")
 _HINTS = lazy("base(?:64|32 )"), lazy("openssl enc"), lazy("xxd -"), lazy("uudecode")
 _HINTS_OF_CALLS, _HINTS_OF_CODE_CALLS = (
     (lazy(r"\((?:" + "|".join(rf"(?<={re.escape(call)})" for call in calls) + ")"),) for calls in (_CALLS, _CODE_CALLS)
@@ -129,7 +130,7 @@ def _found(text: SafetyText) -> Iterator[tuple[int, int]]:
     for low, high in text.around(text.hinted(_HINTS), 240, 400):
         for pattern in (_INTO_SHELL, _SHELL_OF, _INTO_FILE):
             yield from (match.span() for match in pattern.finditer(joined, low, high))
-    for low, high in text.lines(("powershell", "pwsh")):
+    for low, high in text.lines(_POWERSHELLS) if text.has(*_POWERSHELLS) else ():
         yield from (match.span() for match in _POWERSHELL.finditer(joined, low, high))
     calls = text.around(text.hinted(_HINTS_OF_CALLS if text.markdown else _HINTS_OF_CODE_CALLS), 180, 240)
     for low, high in calls:
@@ -137,13 +138,13 @@ def _found(text: SafetyText) -> Iterator[tuple[int, int]]:
             if _is_encoded(match.group(), match["given"]):
                 yield match.start(), match.start("given")
     if calls and not text.markdown:
-        yield from _named(joined)
+        yield from _named(joined, calls)
 
 
-def _named(joined: str) -> Iterator[tuple[int, int]]:
+def _named(joined: str, calls: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Where a name is run that was given a decoded constant."""
     names: set[str] = set()
-    for match in _CONSTANT.finditer(joined):
+    for match in (found for region in calls for found in _CONSTANT.finditer(joined, *region)):
         if len(names) < _NAMES and _is_constant(match["given"], joined) and _is_encoded(match.group(), match["given"]):
             names.add(match["name"])
     if names:

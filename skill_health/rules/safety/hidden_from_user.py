@@ -73,15 +73,11 @@ _ACTS = lazy(
     re.IGNORECASE,
 )
 _NEGATED = lazy(r"\b(?:not|never|don'?t|without|avoid|no)\b[^.\n]{0,30}\Z", re.IGNORECASE)
-_WORDS = (
-    "tell", "inform", "mention", "reveal", "notify", "alert", "disclos", "knowledge", "user know", "from the user", "secretly",
-    "covertly", "stealthily",
-)  # fmt: skip
-# What every match of _HIDES contains, for looking fast.
+# What every match of _HIDES contains near its beginning, for looking fast.
 _SAYS = r"(?:ever )?(?:tell|inform|mention|show|reveal|notify|alert|disclos|report|log)"
 _HINTS = (
-    *(lazy(f"{negation} {_SAYS}") for negation in ("not", "don'?t", "never", "avoid", "without")),
-    lazy("without (?:the )?(?:user|human|operator|owner)"), lazy("from (?:the |your )?(?:user|human|operator|owner)"),
+    *(lazy(f"{negation} {_SAYS}") for negation in ("not", "don'?t", "never", "avoid")),
+    lazy(f"without (?:{_SAYS}|(?:the )?(?:user|human|operator|owner))"), lazy("from (?:the |your )?(?:user|human|operator|owner)"),
     lazy("secretly"), lazy("covertly"), lazy("stealthily"),
 )  # fmt: skip
 _NEAR = 350
@@ -117,9 +113,8 @@ def _found(text: SafetyText) -> Iterator[tuple[int, int]]:
             ):
                 yield match.span()
                 break
-    for match in (
-        found for region in text.regions(("silently",), 0, 300) for found in _SILENTLY.finditer(whole, *region)
-    ):
+    silent = text.regions(("silently",), 0, 300)
+    for match in (found for region in silent for found in _SILENTLY.finditer(whole, *region)):
         end = whole.find("\n## ", match.end(), match.end() + 3 * _NEAR)
         after = whole[match.start() : end if end >= 0 else match.end() + 2 * _NEAR]
         if any(not found.is_local for found in addresses(after)):
@@ -127,7 +122,7 @@ def _found(text: SafetyText) -> Iterator[tuple[int, int]]:
 
 
 def _hides(text: SafetyText) -> Iterator[re.Match[str]]:
-    for low, high in text.regions(_WORDS, 60, 120) if text.hints_at(_HINTS) else ():
+    for low, high in text.around(text.hinted(_HINTS), 60, 160):
         yield from _HIDES.finditer(text.joined, low, high)
 
 

@@ -88,8 +88,9 @@ _UNCHECKED = lazy(
     r"(?<!\S)(?:-[a-zA-Z]{0,8}k[a-zA-Z]{0,8}|--insecure|--no-check-certificate|-skipcertificatecheck)(?!\S)",
     re.IGNORECASE,
 )
-# What a download is begun with, to be looked for before any pattern.
-_ANCHORS = ("curl", "wget", "iwr ", "irm ", "invoke-", "downloadstring", "mshta", "urlopen", "requests.get")
+# What a download is begun with, to be looked for before any pattern; the first can do without a scheme.
+_PLAIN_ANCHORS = ("curl", "wget", "iwr ", "irm ", "invoke-")
+_ANCHORS = (*_PLAIN_ANCHORS, "downloadstring", "mshta", "urlopen", "requests.get")
 _CODE_ANCHORS = (
     *_ANCHORS,
     "httpx.get",
@@ -120,7 +121,10 @@ def _found(text: SafetyText) -> Iterator[tuple[int, int, str, str]]:
     if not (text.urls or text.has("curl", "wget")):
         return
     joined = text.joined
-    for low, high in text.lines(_ANCHORS if text.markdown else _CODE_ANCHORS):
+    anchors: tuple[str, ...] = _ANCHORS if text.markdown else _CODE_ANCHORS
+    if not any(url.doubt_of_way() for url in text.urls):
+        anchors = _PLAIN_ANCHORS if text.has(*_PLAIN_ANCHORS) else ()
+    for low, high in text.lines(anchors):
         fetch = _FETCH.search(joined, low, high)
         if fetch is None:
             continue

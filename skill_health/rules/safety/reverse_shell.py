@@ -61,6 +61,7 @@ _HINTS = (
     lazy("/dev/(?:tcp|udp)/"), lazy("dup2\\("), lazy("exec:"),
     lazy(r"-[\w?]{0,3}[ec][ \t]{1,2}[\"']?(?:/bin/|/usr/bin/)?(?:ba|z|da|k)?sh"),
 )  # fmt: skip
+_OPENERS = ("/dev/tcp/", "/dev/udp/", "dup2(", "socat")
 _ANCHORS = ("/dev/tcp/", "nc -", "ncat ", "socat ", " -e /bin/", "dup2(")
 _HELP = "Remove it: whoever listens at the other end has the user's machine."
 
@@ -68,7 +69,7 @@ _HELP = "Remove it: whoever listens at the other end has the user's machine."
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each shell that is opened to an address."""
     for text in safety_texts(skill, context):
-        if not text.hints_at(_HINTS):
+        if not (text.has(*_OPENERS) or text.runs_netcat()) or not text.hints_at(_HINTS):
             continue
         for low, high in text.regions(_ANCHORS, 400, 700):
             for match in _OPENS.finditer(text.joined, low, high):

@@ -156,7 +156,8 @@ _CALLS = (
 # Something of each secret file and of the environment in a script, for looking fast.
 _HINTS = (
     lazy(
-        r"\.(?:ssh|aws|env|netrc|git-cred|pgpass|kube|docker/config|config/(?:gcloud|solana)|npmrc|pypirc|gnupg|openclaw/|"
+        # A part of the environment is no secret by itself.
+        r"\.(?:ssh|aws|env(?:(?<!\w\.env)|(?<=process\.env)(?![.\[])|(?<=os\.env)iron(?!\[|\.(?!copy|items)))|netrc|git-cred|pgpass|kube|docker/config|config/(?:gcloud|solana)|npmrc|pypirc|gnupg|openclaw/|"
         r"clawdbot/|moltbot/|claude(?:/\.cred|\.json)|codex/|bash_h|zsh_h|keychain|db(?<=key[34]\.db)|"
         r"sqlite(?<=cookies\.sqlite)|dat(?<=wallet\.dat))"
     ),
@@ -173,6 +174,10 @@ _HINTS_OF_PRINTED = (
     lazy("declare -x"),
     lazy(r"set(?:[ \t]{1,2}-0)?[ \t]{0,2}\|"),
 )
+_READING = (
+    "process.env", "os.environ", "open(", "readfile", "read_text", "read_bytes", "readastext", "expanduser", "file.read",
+    "file_get_contents", "get-content", "open (", "open '", 'open "',
+)  # fmt: skip
 _LONGEST_CALL, _AFTER_CALL, _NAMES = 40, 400, 60
 _HELP = "Send nothing but what the service needs, named one by one. What was sent already must be revoked."
 
@@ -192,7 +197,8 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 def _found(text: SafetyText) -> Iterator[tuple[int, int, str]]:
     joined = text.joined
     secret = text.hints_at(_HINTS)
-    for low, high in text.lines(_SENDERS) if secret or text.hints_at(_HINTS_OF_PRINTED) else ():
+    sends = text.has("curl", "wget", "invoke-") or text.runs_netcat()
+    for low, high in text.lines(_SENDERS) if sends and (secret or text.hints_at(_HINTS_OF_PRINTED)) else ():
         if not _GIVES.search(joined, low, high):
             continue
         for pattern in (_PIPED, _GIVEN):
@@ -255,7 +261,8 @@ def _taken_along(text: SafetyText) -> Iterator[tuple[int, int, str]]:
     """Calls that send a name which holds secrets whole; the name of a part of them is none."""
     joined, held = text.joined, dict[str, int]()
     near = text.hinted(_HINTS)
-    for match in (found for region in text.around(near, 340, 200) for found in _SOURCE.finditer(joined, *region)):
+    reads = [region for region in text.around(near, 340, 200) if text.has_within(region, _READING)]
+    for match in (found for region in reads for found in _SOURCE.finditer(joined, *region)):
         env = (match["env"] or "").lower()
         listed = env.startswith(("object.", "os.environ."))
         if listed and not _KEY_LIKE.search(joined, match.start(), match.end() + 300):

@@ -24,10 +24,15 @@ def skill(body: str) -> Skill:
     return parse_skill(f"---\nname: a\ndescription: b\n---\n{body}".encode(), "a/SKILL.md")
 
 
+EXISTS = {"a/log.md"}.__contains__
+
+
 def context(*ids: str) -> Any:
     row = {"owning_skill": "a", "evidence_strength": "primary"}
     records = tuple(RegistryRecord("claims.jsonl", nth, {**row, "claim_id": name}) for nth, name in enumerate(ids, 1))
-    return SimpleNamespace(config=Config(), registries=Registries(claims=records or None), read=lambda path: None)
+    return SimpleNamespace(
+        config=Config(), registries=Registries(claims=records or None), read=lambda path: None, exists=EXISTS
+    )
 
 
 @pytest.mark.parametrize(
@@ -84,7 +89,7 @@ def test_the_measure_counts_passages() -> None:
 
 def test_the_same_skill_again_gives_the_same_answer() -> None:
     one, two = skill("Caching cuts the cost by 90%."), skill("Nothing.")
-    assert [len(claims(entry)) for entry in (one, one, two, one)] == [1, 1, 0, 1]
+    assert [len(claims(entry, context())) for entry in (one, one, two, one)] == [1, 1, 0, 1]
 
 
 @pytest.mark.parametrize(

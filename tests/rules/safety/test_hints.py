@@ -34,6 +34,17 @@ def test_what_a_pattern_matches_has_a_hint(name: str, data: st.DataObject) -> No
     assert _as_text(None, True, text[found.start() :], "").hints_at(hints)
 
 
+@given(st.data())
+@settings(suppress_health_check=list(HealthCheck), deadline=None)
+def test_what_hides_is_found_around_its_hint(data: st.DataObject) -> None:
+    pattern = hidden_from_user._HIDES
+    drawn = data.draw(st.from_regex(re.compile(pattern.pattern, pattern.flags)))
+    assume(found := pattern.search(drawn))
+    text = f"{'word ' * 50}\n{drawn[found.start() : found.end()]}.\n\n{'word ' * 50}"
+    assume(pattern.search(text))
+    assert list(hidden_from_user._hides(_as_text(None, True, text, "")))
+
+
 @given(st.text(max_size=100))
 def test_a_text_to_look_in_has_the_places_of_the_text(text: str) -> None:
     lower = _as_text(None, True, text.replace("\\", ""), "").lower
