@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -42,7 +43,8 @@ A repository may be a stranger's, so its settings name only what lies inside it,
 sent a key (`router.providers`), what is paid (`router.prices`), and what is started (`effectiveness.acp-command`,
 `effectiveness.acp-env`, the sandbox `none`). These come from your own `~/.config/skill-health/config.toml`
 (`XDG_CONFIG_HOME` and Windows' `APPDATA` are heeded), which holds nothing else, or from a file that you name with
-`--config`. See [security](security.md).
+`--config`. Which repositories' Python rules run (`custom.allow-code`) is said in the former only. See [security](security.md)
+and [custom rules](custom-rules.md).
 
 ```toml
 # skill-health.toml
@@ -94,6 +96,8 @@ _COLUMNS = ("code", "name", "severity", "default", "reports that", "precision")
 
 Schema = Mapping[str, Any]
 
+# Conditions are made of the same checks as rules.
+_CONDITION = re.compile(r"\.(?:when|unless)[.\[]")
 _BOUNDS = (
     ("minimum", "at least {}"), ("exclusiveMinimum", "more than {}"), ("maximum", "at most {}"),
     ("exclusiveMaximum", "less than {}"), ("minLength", "at least {} characters"),
@@ -209,6 +213,8 @@ def configuration_page() -> str:
     schema = _schema(SCHEMAS / CONFIG)
     groups: dict[str, list[Field]] = {"": []}
     for field in fields(schema):
+        if _CONDITION.search(field.name):
+            continue
         name, _, rest = field.name.partition("." if "[]." not in field.name else "[].")
         if rest:
             groups.setdefault(name, []).append(field._replace(name=rest))
@@ -216,9 +222,16 @@ def configuration_page() -> str:
             groups[""].append(field)
     parts = [MARK, _CONFIG_HEAD, "\n## Top level\n\n", _settings(groups.pop(""))]
     for name, rows in groups.items():
-        listed = schema["properties"][name].get("type") == "array"
+        listed = _at(schema, name).get("type") == "array"
         parts.append(f"\n## {f'[[{name}]]' if listed else f'[{name}]'}\n\n{_settings(rows)}")
     return "".join(parts)
+
+
+def _at(schema: Schema, path: str) -> Schema:
+    """The schema of a key, by its dotted path."""
+    for name in path.split("."):
+        schema = schema["properties"][name]
+    return schema
 
 
 def hosts_page() -> str:
@@ -232,6 +245,7 @@ def hosts_page() -> str:
         facts = {
             "files": each.file_names, "folders that mean it": each.folders, "folders it reads, too": each.also,
             "manifests that mean it": each.manifests, "further keys": each.keys,
+            "mappings below metadata": each.metadata,
         }  # fmt: skip
         parts += [f"- {name}: {', '.join(map(code, values))}\n" for name, values in facts.items() if values]
         limits = [f"{name.replace('_', ' ')} {code(str(most))}" for name, most in each.limits._asdict().items() if most]
@@ -330,7 +344,7 @@ def kind(schema: Schema, whole: Schema) -> str:
     """The type of a value and its limits, in words."""
     schema = resolve(schema, whole)
     for key in ("oneOf", "anyOf"):
-        if key in schema:
+        if key in schema and "type" not in schema:
             return " or ".join(kind(part, whole) for part in schema[key])
     if "const" in schema:
         return code(json.dumps(schema["const"], ensure_ascii=False))

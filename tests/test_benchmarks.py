@@ -125,7 +125,7 @@ def test_the_page_has_a_place_for_both_collections(checkout: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["hok"], "there is no question 'hok'; there are hook, collection, scale, parse"),
+        (["hok"], "there is no question 'hok'; there are hook, collection, scale, editor, parse"),
         (["--tree", "no-such-folder"], "no such folder"),
     ],
 )

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from skill_health.core.boundary import Boundary
 from skill_health.lint.report import LintReport, fold_clones
 from skill_health.rules._api import Finding, Severity
 
@@ -57,15 +58,15 @@ def test_what_is_not_the_same_stays(write: Write) -> None:
         found("b/S.md", severity=Severity.INFO), found("b/S.md", also=("c/S.md",)), found("gone/S.md"),
     ):  # fmt: skip
         findings = (found("a/S.md"), other)
-        assert fold_clones(LintReport("1", "standard", (), findings), str(root)).findings == findings
+        assert fold_clones(LintReport("1", "standard", (), findings), Boundary(str(root))).findings == findings
 
 
 def test_the_first_path_holds_it_in_any_number(write: Write) -> None:
     root = write({f"{name}/S.md": "x" for name in "abcdef"})
     findings = tuple(found(f"{name}/S.md") for name in "abcdef")
-    report = fold_clones(LintReport("1", "standard", (), findings), str(root))
+    report = fold_clones(LintReport("1", "standard", (), findings), Boundary(str(root)))
     assert report.findings == findings[:1] and report.clones == {findings[0]: findings[1:]}
     assert report.copies(findings[0]) == "; so in 5 copies of the file: b/S.md, c/S.md, d/S.md and 2 more"
     assert set(report.everything()) == set(findings)
     shuffled = tuple(random.Random(1).sample(findings, 6))
-    assert len(fold_clones(LintReport("1", "standard", (), shuffled), str(root)).findings) == 1
+    assert len(fold_clones(LintReport("1", "standard", (), shuffled), Boundary(str(root))).findings) == 1

@@ -177,9 +177,9 @@ def test_two_runs_with_an_edit_between(repository: Path, run: Run) -> None:
     moved = {skill["path"]: skill for skill in found["skills"]}
     fell = moved["skills/tidy/SKILL.md"]
     assert fell["score"]["after"] < fell["score"]["before"]
-    gotchas = next(part for part in fell["components"] if part["name"] == "gotchas")
-    assert (gotchas["before"], gotchas["after"]) == (1.0, 0.0)
-    assert (gotchas["evidence"]["before"]["count"], gotchas["evidence"]["after"]["count"]) == (3, 0)
+    links = next(part for part in fell["components"] if part["name"] == "links")
+    assert links["before"] == 1 and links["after"] < 1 and links["note"] == "LI001 broken-link"
+    assert (links["evidence"]["before"], links["evidence"]["after"]) == ({}, {"findings": 1})
     broken = next(new for new in found["new"] if new["code"] == "LI001")
     assert broken["severity"] == "warning"
     assert [place["path"] for place in broken["places"]] == ["skills/tidy/SKILL.md"]
@@ -198,7 +198,7 @@ def test_two_runs_with_an_edit_between(repository: Path, run: Run) -> None:
 
     markdown = (repository / "reports" / "skill-health-drift.md").read_text(encoding="utf-8")
     for said in (
-        "## Fell (", "gotchas 1.00 → 0.00: count 3 → 0; 0 of 3", "LI001 broken-link: 0 → 1", "## Claims that became stale (1)",
+        "## Fell (", "links 1.00 → 0.89: findings none → 1; LI001 broken-link", "LI001 broken-link: 0 → 1", "## Claims that became stale (1)",
         f"skill-health router sweep --since {commit}\n", "skills/plums/SKILL.md is now skills/prunes/SKILL.md",
         "## Skills added (1)", "median of the earlier means",
     ):  # fmt: skip
@@ -264,7 +264,7 @@ def test_other_settings_are_not_compared_and_that_is_said(repository: Path, run:
     done = run("daily", DAY_2)
     assert done.returncode == 0
     assert (
-        "Not comparable with the run of 2026-11-20T04:00:00Z with uncommitted changes: the configuration has changed since 2026-11-20."
+        "Not comparable with the run of 2026-11-20T04:00:00Z with uncommitted changes: the configuration or its profile has changed since 2026-11-20."
         in done.stdout
     )
     assert "Skills removed (1)\n  skills/plums/SKILL.md" in done.stdout
@@ -279,8 +279,10 @@ def test_a_profile_of_the_users_own_counts_with_its_content(repository: Path, ru
     own = (checkout / "skill_health/profiles/standard.toml").read_text("utf-8").replace('"standard"', '"own"')
     (repository / "own.toml").write_text(own, encoding="utf-8")
     run("daily", DAY_1, "--profile=own.toml")
-    (repository / "own.toml").write_text(own.replace("weight = 0.20", "weight = 0.30"), encoding="utf-8")
-    assert "the configuration has changed" in run("daily", DAY_2, "--profile=own.toml", check=False).stdout
+    (repository / "own.toml").write_text(own.replace("error = 0.5", "error = 0.6"), encoding="utf-8")
+    assert (
+        "the configuration or its profile has changed" in run("daily", DAY_2, "--profile=own.toml", check=False).stdout
+    )
 
 
 def test_other_paths_are_not_compared(repository: Path, run: Run) -> None:

@@ -41,6 +41,10 @@ NOT_SHOWN = {
     "SA010": "it has what another scanner found, from a file named on the command line",
     "ST003": "only a profile with required headings makes it speak, and a collection has one profile",
     "ST016": "git keeps no folder that cannot be read",
+} | {
+    rule.code: "it is a collection, and no plugin; tests/rules/repository/planted.yml has one of each"
+    for rule in all_rules()
+    if rule.family == "repository"
 }
 
 
@@ -83,7 +87,7 @@ def test_rotten_shows_every_rule_of_every_family(rotten: dict[str, Any]) -> None
     shown = {finding["code"] for finding in rotten["findings"]}
     rules = all_rules()
     assert {rule.code for rule in rules} - shown == set(NOT_SHOWN)
-    assert {rule.family for rule in rules if rule.code in shown} == set(families())
+    assert {rule.family for rule in rules if rule.code in shown} == set(families()) - {"repository"}
 
 
 @pytest.mark.parametrize("code", NOT_SHOWN)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from skill_health import formats
 from skill_health.config.settings import Config
 from skill_health.lint.check import CheckedSkill, FileContext, check_skill
-from skill_health.lint.fixes import edit_bytes
+from skill_health.lint.fixing.fixes import edit_bytes
 from skill_health.lint.report import LintReport
 from skill_health.registries.records import Registries
 from skill_health.rules._load import all_rules

@@ -114,6 +114,8 @@ def test_fail_on_and_fail_under(run: Run, write: Write) -> None:
     assert run("lint").returncode == 0
     assert run("lint", "--fail-on", "info").returncode == 1
     assert run("lint", "--fail-on", "never").returncode == 0
+    assert run("lint", "--fail-under", "1").returncode == 0
+    write({"skills/good/SKILL.md": GOOD + "\nSee [more](gone.md).\n"})
     done = run("lint", "--fail-under", "1")
     assert done.returncode == 1 and ", below 1" in done.stderr
     assert run("lint", "--fail-under", "0.01").returncode == 0
@@ -342,3 +344,15 @@ def test_a_worker_that_dies_is_a_finding_of_the_skill_that_it_checked(write: Wri
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=600)
     assert done.returncode == 1 and done.stderr == ""
     assert "s333/SKILL.md:1:1: error FM006" in done.stdout and "400 skills checked: 1 error" in done.stdout
+
+
+def test_what_fails_does_not_depend_on_what_is_shown(run: Run, write: Write) -> None:
+    root = write(
+        {"skills/tidy/SKILL.md": "---\nname: tidy\ndescription: Tidies lists. Use it.\n---\n# Tidy\n\nA bell\x07\n"}
+    )
+    every = run("lint", "--format", "concise", "--select", "FM008", cwd=root)
+    assert (every.stdout.count("\n"), every.returncode) == (1, 0)
+    hidden = run("lint", "--select", "FM008", "--min-severity", "error", "--fail-on", "warning", cwd=root)
+    assert (hidden.stdout, hidden.returncode) == ("1 skill checked: no findings (1 less severe not shown)\n", 1)
+    fixed = run("lint", "--select", "FM008", "--min-severity", "error", "--diff", cwd=root)
+    assert (fixed.stdout, fixed.returncode) == ("", 0)

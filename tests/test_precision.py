@@ -6,6 +6,7 @@ import json
 import runpy
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -79,12 +80,61 @@ def test_the_labelled_mentions_are_complete(checkout: Path) -> None:
     labels = [
         json.loads(line) for line in (checkout / "tests/rules/links/mentions.jsonl").read_text("utf-8").splitlines()
     ]
-    assert len({(label["repository"], label["path"], label["mention"]) for label in labels}) == len(labels) > 300
-    halves = {half: {label["repository"] for label in labels if label["half"] == half} for half in ("tuning", "sealed")}
-    assert not halves["tuning"] & halves["sealed"]
-    assert len(halves["tuning"] | halves["sealed"]) == 25
+    assert len({(label["repository"], label["path"], label["mention"]) for label in labels}) == len(labels) > 800
+    halves = {half: [label for label in labels if label["half"] == half] for half in ("tuning", "sealed")}
+    sources = {half: {label["source"] for label in chosen} for half, chosen in halves.items()}
+    assert not sources["tuning"] & sources["sealed"]
+    assert len(halves["sealed"]) >= 400 and min(map(len, sources.values())) >= 150
+    for chosen in halves.values():
+        broken = Counter(label["source"] for label in chosen if label["class"] == "broken")
+        assert broken.total() >= 60 and len(broken) >= 30
+        drawn = Counter(label["source"] for label in chosen if label["class"] == "broken" and "form" in label)
+        assert max(drawn.values()) <= 3
     assert {label["class"] for label in labels} == {
-        "broken", "resolves", "created", "example", "template", "other-skill", "command", "url", "glob", "project", "token",
-        "people",
+        "broken", "resolves", "installed", "created", "example", "template", "other-skill", "command", "url", "glob", "project",
+        "host", "home", "token", "people",
     }  # fmt: skip
     assert all(label["reason"] and len(label["commit"]) == 40 for label in labels)
+
+
+def test_the_drawing_knows_links_code_words_and_commands(checkout: Path) -> None:
+    drawing = runpy.run_path(str(checkout / "scripts/mentions.py"))
+    text = """
+[a](a.md) and `scripts/b.py --all`, c/d.json, <https://example.com/e.md>, ![f](https://example.com/f.png)
+
+```bash
+$ python3 scripts/g.py h.json
+echo i.txt
+```
+
+```python
+open("j.txt")
+```
+"""
+    found = [(mention, form) for _, mention, form in drawing["tokens_of"](text)]
+    assert found == [("a.md", "link"), ("scripts/b.py", "code"), ("c/d.json", "words"), ("scripts/g.py", "command")]
+
+
+def test_a_mention_is_looked_up_from_its_file_its_skill_and_all_folders_above(checkout: Path) -> None:
+    drawing = runpy.run_path(str(checkout / "scripts/mentions.py"))
+    files = ["s/a/SKILL.md", "s/a/refs/b.md", "s/a/refs/c.md", "s/d/e.md", "top.md"]
+    known = frozenset([*files, "", "s", "s/a", "s/a/refs", "s/d"])
+    names = {file.rpartition("/")[2]: [file] for file in files}
+    for mention, where in {
+        "c.md": "found", "refs/c.md#x": "found", "top.md": "found", "../d/e.md": "found", "{baseDir}/refs/b.md": "found",
+        "a/refs/b.md": "found", "x/refs/b.md": "name", "d/none.md": "nowhere", "e.md": "elsewhere",
+    }.items():  # fmt: skip
+        assert drawing["look_up"](mention, "s/a/refs/b.md", "s/a", known, names) == where, mention
+
+
+def test_a_finding_is_about_the_mention_that_it_names(script: dict[str, Any]) -> None:
+    finding = Finding(
+        "LI003", "x", "links", Severity.WARNING, "s/SKILL.md", 5, 1, 5, 1, "scripts/a.sh.template is not there"
+    )
+    for mention, hit in {
+        "scripts/a.sh.template": True,
+        "./scripts/a.sh.template": True,
+        "scripts/a.sh": False,
+        "a.sh": False,
+    }.items():
+        assert script["_is_about"](finding, {"path": "s/SKILL.md", "mention": mention, "line": 5}) is hit

@@ -195,7 +195,7 @@ def test_the_command(write: Write, capsys: pytest.CaptureFixture[str], tmp_path:
     root = write({"skills/plums/SKILL.md": SKILL.format("plums"), "skills/pears/SKILL.md": SKILL.format("pears")})
     assert main(["badge", str(root / "skills"), "--format", "json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["schemaVersion"] == 1 and told["label"] == "skill health" and re.fullmatch(r"0\.\d\d", told["message"])
+    assert told["schemaVersion"] == 1 and told["label"] == "skill health" and told["message"] == "1.00"
     assert re.fullmatch("[0-9a-f]{6}", told["color"])
     file = tmp_path / "badge.svg"
     arguments = ["badge", str(root / "skills"), "--what", "routing", "--skill", "plums", "--output", str(file)]

@@ -284,4 +284,6 @@ def test_findings_beside_the_skills_fail_the_gate(tmp_path: Path) -> None:
     assert "findings beside the skills" in found.reason
     (root / "registries/claims.jsonl").write_text("")
     (root / "skill-health.toml").write_text("fail-under = 0.99\n")
+    skill = root / "skills/skill-0/SKILL.md"
+    skill.write_text(skill.read_text() + "\nSee [more](gone.md).\n")
     assert "below 0.99" in page_made.read(root).answers[1].reason
