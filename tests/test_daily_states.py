@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -378,9 +379,8 @@ def test_a_hundred_kills_lose_nothing_and_double_nothing(write: Write, run: Run)
     root = write(FILES)
     # A run that has something to compare with, and something new, takes more lines than the first.
     lines = max(number for _, number in killed(root, 3, 10**9))
-    (root / "reports" / STATES).unlink()
-    (root / "reports/skill-health-history.jsonl").unlink()
-    ended = killed(root, 110, lines + lines // 4)
+    shutil.rmtree(root)
+    ended = killed(write(FILES), 110, lines + lines // 4)
     assert 5 < len(ended) < 30, "the others were killed"
     runs = reported(root)
     times = [int(each.time[14:16]) * 60 + int(each.time[17:19]) for each in runs]
