@@ -58,6 +58,11 @@ def parse_skill(data: bytes, path: str, folder_name: str | None = None, files: t
 class SkillHead(Skill):
     """A skill whose Markdown is parsed when it is looked at."""
 
+    @property
+    def has_text(self) -> bool:
+        """Whether there is anything below the frontmatter; the Markdown is not parsed for it."""
+        return any(map(str.strip, self.lines[super().body.first_line - 1 :]))
+
     @cached_property
     def body(self) -> Document:
         """The Markdown; a file over the limit has none."""

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Protocol
 from skill_health.config.settings import Config
 from skill_health.core.json_places import JsonPath
 from skill_health.rules.repository._json import JsonFile
-from skill_health.skill.model import Document, Skill
-from skill_health.skill.parse import parse_head
+from skill_health.skill.model import Document
+from skill_health.skill.parse import SkillHead, parse_head
 
 CLAUDE, CODEX = ".claude-plugin/plugin.json", ".codex-plugin/plugin.json"
 MARKETPLACE = ".claude-plugin/marketplace.json"
@@ -120,7 +120,7 @@ class MarkdownPrompt(NamedTuple):
     kind: str
     home: str
     plugin: Plugin | None
-    head: Skill
+    head: SkillHead
 
     @property
     def path(self) -> str:

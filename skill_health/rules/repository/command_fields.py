@@ -63,7 +63,7 @@ def check_repository(repository: Repository) -> Iterator[Hit]:
                 yield Hit(defect.span, defect.message, defect.help, prompt.path)
             elif defect.kind in ("colon-trap", "duplicate-key"):
                 yield Hit(defect.span, defect.message, defect.help, prompt.path, severity=Severity.WARNING)
-        if prompt.head.frontmatter and not any(map(str.strip, prompt.head.lines[prompt.head.body.first_line - 1 :])):
+        if prompt.head.frontmatter and not prompt.head.has_text:
             message = "the command has no text"
             yield Hit(Span(1, 1), message, "write what is to be done", prompt.path, severity=Severity.WARNING)
         for key in _TEXTS:

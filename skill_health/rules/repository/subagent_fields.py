@@ -78,7 +78,7 @@ def check_repository(repository: Repository) -> Iterator[Hit]:
             if defect.kind != "colon-trap":
                 continue
         yield from _fields(prompt)
-        if not any(map(str.strip, head.lines[head.body.first_line - 1 :])):
+        if not head.has_text:
             message = "the subagent has no instructions"
             yield Hit(Span(1, 1), message, "write them below the frontmatter", prompt.path, severity=Severity.WARNING)
 

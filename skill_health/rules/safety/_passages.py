@@ -107,17 +107,23 @@ class SafetyText(NamedTuple):
             yield at
             at = self.lower.find(literal, at + 1)
 
-    def hints_at(self, hints: Iterable[re.Pattern[str]]) -> bool:
-        """Whether any of these patterns occurs, each of which is in lower case and begins with a literal.
+    def hints_at(self, hints: Iterable[str | re.Pattern[str]]) -> bool:
+        """Whether any of these hints occurs: a literal, or a pattern that begins with one, in lower case.
 
-        That makes looking for one as fast as looking for that literal, some eight times faster than without.
+        That makes looking for a pattern as fast as looking for that literal, some eight times faster than without.
         """
         lower = self.lower
-        return any(hint.search(lower) for hint in hints)
+        return any(self.has(hint) if isinstance(hint, str) else hint.search(lower) for hint in hints)
 
-    def hinted(self, hints: Iterable[re.Pattern[str]]) -> list[int]:
-        """Where these patterns occur, each as for `hints_at`."""
-        return [found.start() for hint in hints for found in hint.finditer(self.lower)]
+    def hinted(self, hints: Iterable[str | re.Pattern[str]]) -> list[int]:
+        """Where these hints occur, each as for `hints_at`."""
+        found: list[int] = []
+        for hint in hints:
+            if not isinstance(hint, str):
+                found.extend(match.start() for match in hint.finditer(self.lower))
+            elif self.has(hint):
+                found.extend(self._places(hint))
+        return found
 
     def regions(self, literals: Iterable[str], before: int, after: int) -> list[tuple[int, int]]:
         """What lies around these lower-case literals, merged where it overlaps: patterns look nowhere else."""

@@ -106,7 +106,7 @@ _CODE_CALLS = (
     *_CALLS, "32decode(", "85decode(", "fromhex(", "unhexlify(", "marshal.loads(", "zlib.decompress(", "codecs.decode(", "unescape(",
 )  # fmt: skip
 _POWERSHELLS = ("powershell", "pwsh")
-_HINTS = lazy("base(?:64|32 )"), lazy("openssl enc"), lazy("xxd -"), lazy("uudecode")
+_HINTS = lazy("base(?:64|32 )"), "openssl enc", "xxd -", "uudecode"
 _HINTS_OF_CALLS, _HINTS_OF_CODE_CALLS = (
     (lazy(r"\((?:" + "|".join(rf"(?<={re.escape(call)})" for call in calls) + ")"),) for calls in (_CALLS, _CODE_CALLS)
 )

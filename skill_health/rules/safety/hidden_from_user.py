@@ -75,10 +75,10 @@ _ACTS = lazy(
 _NEGATED = lazy(r"\b(?:not|never|don'?t|without|avoid|no)\b[^.\n]{0,30}\Z", re.IGNORECASE)
 # What every match of _HIDES contains near its beginning, for looking fast.
 _SAYS = r"(?:ever )?(?:tell|inform|mention|show|reveal|notify|alert|disclos|report|log)"
-_HINTS = (
+_HINTS: tuple[str | re.Pattern[str], ...] = (
     *(lazy(f"{negation} {_SAYS}") for negation in ("not", "don'?t", "never", "avoid")),
     lazy(f"without (?:{_SAYS}|(?:the )?(?:user|human|operator|owner))"), lazy("from (?:the |your )?(?:user|human|operator|owner)"),
-    lazy("secretly"), lazy("covertly"), lazy("stealthily"),
+    "secretly", "covertly", "stealthily",
 )  # fmt: skip
 _NEAR = 350
 _HELP = "Say to the user what is done, and ask first; or remove it."

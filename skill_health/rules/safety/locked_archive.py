@@ -72,10 +72,10 @@ _UNLOCKED_AND_RUN = lazy(
 # What is looked for before the pattern.
 _HINTS = (
     lazy(r"pass(?:word|code|phrase|wd|:| `|(?<=\(pass))"),
-    lazy("pwd"),
+    "pwd",
     lazy("extract (?:using|with)"),
     lazy("un(?:zip -p|rar)"),
-    lazy("7z x"),
+    "7z x",
 )
 _NEAR = 700
 _HELP = "Name a package or program that can be looked into: a password given to everyone only keeps scanners out."

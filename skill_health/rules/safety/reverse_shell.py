@@ -58,7 +58,7 @@ _OPENS = lazy(
 )  # fmt: skip
 # What every match of the pattern contains.
 _HINTS = (
-    lazy("/dev/(?:tcp|udp)/"), lazy("dup2\\("), lazy("exec:"),
+    lazy("/dev/(?:tcp|udp)/"), "dup2(", "exec:",
     lazy(r"-[\w?]{0,3}[ec][ \t]{1,2}[\"']?(?:/bin/|/usr/bin/)?(?:ba|z|da|k)?sh"),
 )  # fmt: skip
 _OPENERS = ("/dev/tcp/", "/dev/udp/", "dup2(", "socat")

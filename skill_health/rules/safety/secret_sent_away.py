@@ -161,17 +161,19 @@ _HINTS = (
         r"clawdbot/|moltbot/|claude(?:/\.cred|\.json)|codex/|bash_h|zsh_h|keychain|db(?<=key[34]\.db)|"
         r"sqlite(?<=cookies\.sqlite)|dat(?<=wallet\.dat))"
     ),
-    lazy("id_(?:rsa|ed25519)"),
-    lazy("login[ _]data"),
-    lazy("keychain-db"),
-    lazy("/etc/shadow"),
-    lazy("auth-profiles"),
+    "id_rsa",
+    "id_ed25519",
+    "login data",
+    "login_data",
+    "keychain-db",
+    "/etc/shadow",
+    "auth-profiles",
 )
 # Commands that print the environment, where their output goes somewhere.
 _HINTS_OF_PRINTED = (
     lazy(r"env(?:(?:[ \t]{1,2}-0)?[ \t]{0,2}[|)`]|:)"),
-    lazy("export -p"),
-    lazy("declare -x"),
+    "export -p",
+    "declare -x",
     lazy(r"set(?:[ \t]{1,2}-0)?[ \t]{0,2}\|"),
 )
 _READING = (
@@ -196,8 +198,8 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
 
 def _found(text: SafetyText) -> Iterator[tuple[int, int, str]]:
     joined = text.joined
-    secret = text.hints_at(_HINTS)
     sends = text.has("curl", "wget", "invoke-") or text.runs_netcat()
+    secret = (sends or text.has(*_CALLS)) and text.hints_at(_HINTS)
     for low, high in text.lines(_SENDERS) if sends and (secret or text.hints_at(_HINTS_OF_PRINTED)) else ():
         if not _GIVES.search(joined, low, high):
             continue
