@@ -34,7 +34,7 @@ from skill_health.core.json_places import JsonPath
 from skill_health.core.strict_json import quote
 from skill_health.rules._api import Hit, Severity
 from skill_health.rules.repository._forms import TOOLS
-from skill_health.rules.repository._repository import HookSource, Repository
+from skill_health.rules.repository._repository import DeclarationSource, Repository
 
 CODE = "RP014"
 SEVERITY = Severity.ERROR
@@ -49,14 +49,14 @@ _LONGEST = 1000
 def check_repository(repository: Repository) -> Iterator[Hit]:
     """Report each pattern that is none, and names of tools in the wrong case."""
     for source in repository.hooks:
-        for event, groups in source.data.items() if isinstance(source.data, dict) else ():
+        for event, groups in source.items():
             for at, group in enumerate(groups if isinstance(groups, list) else ()):
                 matcher = group.get("matcher") if isinstance(group, dict) else None
                 if isinstance(matcher, str) and matcher not in ("", "*") and len(matcher) <= _LONGEST:
                     yield from _flaws(source, (*source.path, event, at, "matcher"), matcher, event)
 
 
-def _flaws(source: HookSource, path: JsonPath, matcher: str, event: str) -> Iterator[Hit]:
+def _flaws(source: DeclarationSource, path: JsonPath, matcher: str, event: str) -> Iterator[Hit]:
     span, place = source.file.span(*path), source.file.path
     try:
         # Named groups are written in another way there.

@@ -79,7 +79,7 @@ _HELP = "revoke it, and refer to a variable: ${NAME}"
 
 def _in_servers(repository: Repository) -> Iterator[Hit]:
     for source in repository.servers:
-        for name, server in source.data.items() if isinstance(source.data, dict) else ():
+        for name, server in source.items():
             if not isinstance(server, dict):
                 continue
             for path, key, value in _values(server):

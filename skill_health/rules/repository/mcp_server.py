@@ -34,7 +34,7 @@ from skill_health.core.json_places import JsonPath
 from skill_health.core.strict_json import kind_of, quote
 from skill_health.rules._api import Hit, Severity
 from skill_health.rules.repository._forms import SERVER_TYPES
-from skill_health.rules.repository._repository import Repository, ServerSource, text_of
+from skill_health.rules.repository._repository import DeclarationSource, Repository, text_of
 
 CODE = "RP025"
 SEVERITY = Severity.ERROR
@@ -48,12 +48,12 @@ Flaw = tuple[JsonPath, str, str]
 def check_repository(repository: Repository) -> Iterator[Hit]:
     """Report each server that lacks something."""
     for source in repository.servers:
-        if source.file.problem is None or source.file.data:
+        if source.file.is_read:
             for path, message, help_ in _flaws(source):
                 yield Hit(source.file.span(*path), message, help_, source.file.path)
 
 
-def _flaws(source: ServerSource) -> Iterator[Flaw]:
+def _flaws(source: DeclarationSource) -> Iterator[Flaw]:
     if not isinstance(source.data, dict):
         if source.path:
             yield (

@@ -31,12 +31,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from skill_health.core.json_places import JsonPath
 from skill_health.rules._api import Hit, Severity
-from skill_health.rules.repository._json import JsonFile
 from skill_health.rules.repository._repository import Repository, above, text_of
 from skill_health.skill.model import Span
 from skill_health.text.patterns import lazy
@@ -60,11 +57,7 @@ _KINDS = {"skills": "skills", "plugins": "plugins", "commands": "commands", "sla
 def check_repository(repository: Repository) -> Iterator[Hit]:
     """Report each number that fits nothing."""
     for plugin in repository.plugins:
-        records: list[tuple[JsonFile, JsonPath, Mapping[str, Any]]] = [
-            (file, (), file.data) for file in (plugin.manifest, plugin.codex) if file
-        ]
-        records += [(entry.market, ("plugins", entry.at), entry.data) for entry in plugin.listed]
-        for file, lead, data in records:
+        for file, lead, data in plugin.records:
             description = text_of(data.get("description"))
             for number, more, what, words in _counts(description):
                 right = _count(repository, plugin.folder, what)
