@@ -51,7 +51,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report what differs from the checksums in a skill."""
     for file in skill.files:
         if file.endswith(".sha256") or file.rpartition("/")[2] in _FILES:
-            yield from _differing(f"{skill.folder}/{file}".lstrip("/"), context)
+            yield from _differing(skill.path_of(file), context)
 
 
 def check_repository(repository: Repository) -> Iterator[Hit]:
