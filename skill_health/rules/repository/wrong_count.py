@@ -5,7 +5,7 @@ Numbers of skills, subagents, slash commands and plugins in the `description` of
 marketplace (they must be the plugin's), and in the headings and first paragraphs of the README.md of a repository or
 plugin, where the number clearly means all of them ("42 skills", "all 42 skills"). It is right if any folder or plugin
 within has that many, if the entries of the marketplace are that many, or where a "+" follows and there are as many or
-more.
+more. Numbers in the texts of skills are judged by CL008, which is opt-in.
 
 ## Why
 It is the first number to go wrong, and the one that every reader can check.
@@ -24,7 +24,7 @@ It is the first number to go wrong, and the one that every reader can check.
 Correct the number, or leave it out. There is no automatic fix.
 
 ## Source
-evidence · a count in the text of a skill is judged by CL008; those of the READMEs of public collections, read 2026-11.
+evidence · counts in the READMEs of public collections, read 2026-11.
 """
 
 from __future__ import annotations
