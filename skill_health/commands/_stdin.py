@@ -46,7 +46,7 @@ def lint_stdin(options: LintOptions, overrides: Mapping[str, object]) -> int:
     if not wanted:
         if options.fix:
             _write(data)
-        echo(f"nothing to check: {clean(here(path))} is no part of a skill\n", err=True)
+        echo(f"nothing to check: {clean(here(path))} is not part of a skill\n", err=True)
         return CLEAN
     if options.fix or options.diff:
         from skill_health.lint.fixing.fixes import FixPlan, SkillFixer, diff_lines

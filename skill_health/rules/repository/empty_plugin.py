@@ -1,4 +1,4 @@
-"""A plugin brings nothing along
+"""A plugin contains nothing that a host loads
 
 ## What
 A plugin with a manifest that has neither skills nor commands, subagents, hooks, servers or anything else that hosts

@@ -1,7 +1,7 @@
 """The matcher of a hook is no valid pattern
 
 ## What
-`matcher` of a group of hooks that is no regular expression: a bracket or parenthesis without its partner, or a
+`matcher` of a group of hooks that is not a regular expression: an unmatched bracket or parenthesis, or a
 repetition of nothing, such as `*Edit`. `*` alone and "" match everything. A matcher of tools that names one in another
 case, such as `bash`, is a warning.
 
@@ -62,7 +62,7 @@ def _flaws(source: DeclarationSource, path: JsonPath, matcher: str, event: str) 
         # Named groups are written in another way there.
         re.compile(matcher.replace("(?<", "(?P<") if "(?<" in matcher and "(?<=" not in matcher else matcher)
     except re.error as error:
-        message = f"the matcher {quote(matcher)} is no regular expression: {error.msg}"
+        message = f"the matcher {quote(matcher)} is not a regular expression: {error.msg}"
         yield Hit(span, message, "correct the pattern", place)
         return
     except (RecursionError, OverflowError):

@@ -94,13 +94,13 @@ def _server(name: str, server: Mapping[str, Any], path: JsonPath) -> Iterator[Fl
         and "{" not in url
         and not url.startswith(("http://", "https://", "ws://", "wss://"))
     ):
-        yield (*path, "url"), f"`url` of {said} is no address: {quote(url)}", "begin it with https://"
+        yield (*path, "url"), f"`url` of {said} is not an address: {quote(url)}", "begin it with https://"
     arguments = server.get("args")
     if arguments is not None and not (isinstance(arguments, list) and all(isinstance(each, str) for each in arguments)):
-        yield (*path, "args"), f"`args` of {said} is no list of texts", "write each argument as a text of its own"
+        yield (*path, "args"), f"`args` of {said} is not a list of texts", "write each argument as a separate text"
     for key in ("env", "headers"):
         values = server.get(key)
         if values is not None and not (
             isinstance(values, dict) and all(isinstance(each, str) for each in values.values())
         ):
-            yield (*path, key), f"`{key}` of {said} is no object of texts", "put each value in quotes"
+            yield (*path, key), f"`{key}` of {said} is not an object of texts", "put each value in quotes"
