@@ -1,6 +1,6 @@
 """Draw mentions of files from public collections, to be labelled by hand for tests/rules/links/mentions.jsonl.
 
-    python scripts/mentions.py CHECKOUTS     -> build/mentions.jsonl
+    python -m scripts.mentions CHECKOUTS     -> build/mentions.jsonl
 
 Below CHECKOUTS lies each repository as OWNER+NAME. The rules have no part in this: every token of a SKILL.md or of a
 bundled Markdown file that looks like a relative path (the target of a link; anything that ends in a known extension,

@@ -1,6 +1,6 @@
 """Score public skills, for the place of a score among them.
 
-    python scripts/population.py CHECKOUTS     -> skill_health/score/population.json
+    python -m scripts.population CHECKOUTS     -> skill_health/score/population.json
 
 Below CHECKOUTS lies each repository of REPOSITORIES at its commit, as OWNER+NAME. All repositories weigh the same,
 whatever their size, and so do, in a repository where each owner has a folder, its owners; each owner is a collection of

@@ -1,11 +1,11 @@
 """Measure how often rules are right, on collections that no rule was tuned on.
 
-    python scripts/precision.py sample CHECKOUTS     -> build/precision: first.jsonl, second.jsonl and found.json
-    python scripts/precision.py join                 -> docs/precision.jsonl and docs/precision-found.json
-    python scripts/precision.py table                -> docs/precision.md and skill_health/rules/precision.json
-    python scripts/precision.py mentions CHECKOUTS   -> docs/precision-mentions.json: how many labelled mentions of
+    python -m scripts.precision sample CHECKOUTS     -> build/precision: first.jsonl, second.jsonl and found.json
+    python -m scripts.precision join                 -> docs/precision.jsonl and docs/precision-found.json
+    python -m scripts.precision table                -> docs/precision.md and skill_health/rules/precision.json
+    python -m scripts.precision mentions CHECKOUTS   -> docs/precision-mentions.json: how many labelled mentions of
                                                         files the rules judge rightly
-    python scripts/precision.py hostile CHECKOUTS    -> how many hostile skills are named, and trusted ones touched
+    python -m scripts.precision hostile CHECKOUTS    -> how many hostile skills are named, and trusted ones touched
 
 Below CHECKOUTS lies each repository of HELD_OUT at its commit, as OWNER+NAME. `sample` draws findings of every rule and
 severity, one cluster after another; a cluster is a repository, or an owner in a repository of many. The same findings
@@ -31,8 +31,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from scripts.population import PublicRepository
 from skill_health.lint.pipeline import configure, lint
 from skill_health.rules._api import Finding
 from skill_health.rules._load import all_rules
@@ -97,26 +98,17 @@ SEEN = {
 UNNAMED = ("LE001",)
 """Rules whose findings are not published with their place: what they found may be in use."""
 
-
-class HeldOut(NamedTuple):
-    """A repository that no rule was tuned on in this release. `owners` is the folder that holds one for each owner."""
-
-    name: str
-    commit: str
-    owners: str = ""
-
-
 HELD_OUT = (
-    HeldOut("BuidlGuidl/ethskills-evals", "9a129f13761b5eed58443288ef3d9590cb2ab533"),
-    HeldOut("KaiserWhoLearns/skillsbench", "037a854d3d15ef93a016bb8425124a195e7d5ad9"),
-    HeldOut("anthropics/claude-plugins-official", "340e33aef211d95769d252324854497af871dafe"),
-    HeldOut("benchflow-ai/benchflow", "62cc7e417c67ed6aaab2dc50a0bb642b2b77a3d2"),
-    HeldOut("daymade/claude-code-skills", "723a962ddca0f89a67f43963b20fc8949a2c79e1"),
-    HeldOut("dotnet/skills", "1b8f2aa1e4e691c8176312829f67e367cdfc1862"),
-    HeldOut("idaibin/skills", "5573877c2df129a3cf6115d6a8ec60802b36b5bc"),
-    HeldOut("microsoft/GitHub-Copilot-for-Azure", "72d2d140cdf7d60b60fc873fa0205cde54ba863a"),
-    HeldOut("novotnyllc/dotnet-marketplace", "532ed78a8716752cb99ba3a58c0d1eca11bd665a"),
-    HeldOut("openclaw/skills", "3a5f649f604cb32910dc9ddb81d9be873b2c3d42", "skills"),
+    PublicRepository("BuidlGuidl/ethskills-evals", "9a129f13761b5eed58443288ef3d9590cb2ab533"),
+    PublicRepository("KaiserWhoLearns/skillsbench", "037a854d3d15ef93a016bb8425124a195e7d5ad9"),
+    PublicRepository("anthropics/claude-plugins-official", "340e33aef211d95769d252324854497af871dafe"),
+    PublicRepository("benchflow-ai/benchflow", "62cc7e417c67ed6aaab2dc50a0bb642b2b77a3d2"),
+    PublicRepository("daymade/claude-code-skills", "723a962ddca0f89a67f43963b20fc8949a2c79e1"),
+    PublicRepository("dotnet/skills", "1b8f2aa1e4e691c8176312829f67e367cdfc1862"),
+    PublicRepository("idaibin/skills", "5573877c2df129a3cf6115d6a8ec60802b36b5bc"),
+    PublicRepository("microsoft/GitHub-Copilot-for-Azure", "72d2d140cdf7d60b60fc873fa0205cde54ba863a"),
+    PublicRepository("novotnyllc/dotnet-marketplace", "532ed78a8716752cb99ba3a58c0d1eca11bd665a"),
+    PublicRepository("openclaw/skills", "3a5f649f604cb32910dc9ddb81d9be873b2c3d42", "skills"),
 )
 TUNED = (
     "NVIDIA/skills", "UiPath/skills", "alirezarezvani/claude-skills", "anthropics/skills", "dtsong/data-engineering-skills",
@@ -300,7 +292,7 @@ cases and not what a collection would show. Intervals are as above, over sources
     yield ""
     yield from _mention_table(kept["rows"])
     yield from (
-        "", "```console", "$ python scripts/mentions.py CHECKOUTS", "$ python scripts/precision.py mentions CHECKOUTS", "```",
+        "", "```console", "$ python -m scripts.mentions CHECKOUTS", "$ python -m scripts.precision mentions CHECKOUTS", "```",
     )  # fmt: skip
 
 
@@ -518,8 +510,8 @@ Of the repositories below, `daymade/claude-code-skills` had been used for the ru
         where = markdown_text(f"{v['cluster']}: {v['path']}:{v['line']}") if v["path"] else "not named"
         lines.append(f"| {v['code']} | {where} | {v['first']} | {v['second']} | {markdown_text(reason)} |")
     lines += [
-        "", "## The commands", "", "```console", "$ python scripts/precision.py sample CHECKOUTS",
-        "$ python scripts/precision.py join", "$ python scripts/precision.py table", "```", "",
+        "", "## The commands", "", "```console", "$ python -m scripts.precision sample CHECKOUTS",
+        "$ python -m scripts.precision join", "$ python -m scripts.precision table", "```", "",
     ]  # fmt: skip
     return "\n".join(lines)
 

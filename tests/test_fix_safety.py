@@ -17,9 +17,7 @@ from skill_health.config.settings import Config
 from skill_health.core.boundary import Boundary
 from skill_health.discovery.corpus import discover
 from skill_health.lint.fixing import fixes
-from skill_health.lint.fixing.fixes import FixPlan, plan_fixes, wanted_fixes, write_plan
-from skill_health.registries.records import Registries
-from skill_health.rules._load import all_rules
+from skill_health.lint.fixing.fixes import FixPlan, SkillFixer, write_plan
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Write = Callable[[Mapping[str, str]], Path]
@@ -82,9 +80,7 @@ def test_what_has_changed_since_it_was_read_is_left_alone(change: str, tmp_path:
         (folder / "SKILL.md").write_text(TRAP.format("trap"))
     path = root / "skills/trap/SKILL.md"
     found = discover([str(root)], Config(), str(root))
-    plan = plan_fixes(
-        Boundary(str(root)), found.entries, all_rules(), Config(), Registries(), wanted_fixes(str(root), Config(), True)
-    )
+    plan = SkillFixer(Boundary(str(root)), Config(), unsafe=True).plan(found.entries)
     assert list(plan.changes) == ["skills/trap/SKILL.md"]
     if change == "written":
         path.write_text("somebody's work\n")

@@ -21,7 +21,7 @@ def test_the_tables_follow_from_the_verdicts(checkout: Path) -> None:
     code = "import runpy, json; t = runpy.run_path('scripts/precision.py')['tables'](); print(json.dumps({str(k): v for k, v in t.items()}))"
     done = subprocess.run([sys.executable, "-c", code], cwd=checkout, capture_output=True, text=True, check=True)
     for path, text in json.loads(done.stdout).items():
-        assert Path(path).read_text("utf-8") == text, f"{path}: `python scripts/precision.py table` writes it anew"
+        assert Path(path).read_text("utf-8") == text, f"{path}: `python -m scripts.precision table` writes it anew"
 
 
 @pytest.fixture(scope="module")

@@ -133,7 +133,7 @@ def test_what_is_no_part_of_a_skill_comes_back_as_it_is(pipe: Run, write: Write)
     root = write({"skills/tidy/SKILL.md": HEAD, "README.md": "# Read\n"})
     given = pipe(b"# Read \x07\n", "--fix", "--stdin-filename", "README.md", cwd=root)
     assert (given.stdout, given.returncode) == ("# Read \x07\n", 0)
-    assert "README.md is no part of a skill" in given.stderr
+    assert "README.md is not part of a skill" in given.stderr
 
 
 @pytest.mark.parametrize("switch", ["--staged", "--changed=HEAD", "--watch", "--add-ignore", "--write-baseline=x"])

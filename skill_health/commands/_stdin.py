@@ -46,19 +46,12 @@ def lint_stdin(options: LintOptions, overrides: Mapping[str, object]) -> int:
     if not wanted:
         if options.fix:
             _write(data)
-        echo(f"nothing to check: {clean(here(path))} is no part of a skill\n", err=True)
+        echo(f"nothing to check: {clean(here(path))} is not part of a skill\n", err=True)
         return CLEAN
     if options.fix or options.diff:
-        from skill_health.lint.fixing.fixes import FixPlan, diff_lines, plan_fixes, wanted_fixes
-        from skill_health.registries.records import load_registries
-        from skill_health.rules._load import rules_with
-        from skill_health.rules._select import selected
+        from skill_health.lint.fixing.fixes import FixPlan, SkillFixer, diff_lines
 
-        chosen = wanted_fixes(root, config, options.unsafe_fixes, options.min_severity)
-        registries = load_registries(root, config.sources)
-        plan = plan_fixes(
-            boundary or Boundary(root), wanted, selected(rules_with(config.custom), config), config, registries, chosen
-        )
+        plan = SkillFixer(boundary or Boundary(root), config, options.unsafe_fixes, options.min_severity).plan(wanted)
         own = {key: change for key, change in plan.changes.items() if _is_at(os.path.join(root, key), path)}
         if options.diff:
             for line in diff_lines(FixPlan(own), wants_color(None, options.color)):

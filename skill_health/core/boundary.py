@@ -15,7 +15,7 @@ INSIDE, MISSING, OUTSIDE = "yes", "", "out"
 
 
 def upward(folder: str) -> Iterator[str]:
-    """A folder and all folders above it."""
+    """A folder and all folders above it; above a relative path the last one is ""."""
     while True:
         yield folder
         above = os.path.dirname(folder)

@@ -55,7 +55,7 @@ def _find(path: str, base: str, skill: Skill, context: FileContext) -> str:
     for start in dict.fromkeys((base, "")):
         found = locate(path, skill, context, start)
         if found.state == "spelled" and found.inside and found.actual:
-            place = f"{skill.folder}/{found.actual}".lstrip("/")
+            place = skill.path_of(found.actual)
         elif found.state == "ok":
             place = found.path
         else:

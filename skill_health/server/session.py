@@ -23,14 +23,11 @@ from skill_health.lint.baseline import drop_known, read_known
 from skill_health.lint.cache.lint_cache import read_entry
 from skill_health.lint.check import load_skill
 from skill_health.lint.fixing.add_ignore import can_ignore, ignore_edits
-from skill_health.lint.fixing.fixes import FixPlan, find_fixes, plan_fixes, wanted_fixes
+from skill_health.lint.fixing.fixes import SkillFixer
 from skill_health.lint.named import checkable
 from skill_health.lint.overlay import Overlay, discover_around, entry_at, owner_of, place_texts, root_around
 from skill_health.lint.pipeline import configure, run
-from skill_health.registries.records import load_registries
 from skill_health.rules._api import Edit, Finding
-from skill_health.rules._load import rules_with
-from skill_health.rules._select import selected
 from skill_health.skill.decode import decode
 from skill_health.skill.model import Skill
 
@@ -197,17 +194,13 @@ def is_saved_text(path: str, text: str) -> bool:
 
 def list_fixes(file: OpenFile) -> list[Finding]:
     """The findings of a file that have a fix, with it; safe ones and others."""
-    root, config = file.collection.root, file.collection.config
-    rules, registries = selected(rules_with(config.custom), config), load_registries(root, config.sources)
-    found = find_fixes(file.boundary(), file.entry, rules, config, registries, wanted_fixes(root, config, unsafe=True))
+    found = SkillFixer(file.boundary(), file.collection.config, unsafe=True).find(file.entry)
     return [finding for finding in found if _is_about(finding, file)]
 
 
 def fix_all(file: OpenFile) -> bytes | None:
     """The file with all safe fixes, as `lint --fix` makes them; None where nothing changes."""
-    root, config = file.collection.root, file.collection.config
-    rules, registries = selected(rules_with(config.custom), config), load_registries(root, config.sources)
-    plan: FixPlan = plan_fixes(file.boundary(), [file.entry], rules, config, registries, wanted_fixes(root, config))
+    plan = SkillFixer(file.boundary(), file.collection.config).plan([file.entry])
     return next(
         (new for path, (_, new) in plan.changes.items() if file.place(path) == os.path.realpath(file.path)), None
     )

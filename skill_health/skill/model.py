@@ -269,6 +269,10 @@ class Skill(NamedTuple):
         """The frontmatter field with this key, or None."""
         return self.frontmatter.get(key) if self.frontmatter else None
 
+    def path_of(self, inner: str) -> str:
+        """A path relative to the folder as one relative to the root."""
+        return f"{self.folder}/{inner}" if self.folder else inner
+
     def text_of(self, key: str) -> str | None:
         """The value of a field that YAML reads as text, or None."""
         entry = self.field(key)

@@ -65,7 +65,7 @@ def find_danger(pattern: str, whole: bool = False) -> str:
         plain = not any(str(op) in _REPEATS for op, _ in tree) and not _GROUPED.search(pattern)
     except re.error as error:
         place = f" (at character {error.pos + 1})" if error.pos is not None else ""
-        return f"is no regular expression: {error.msg}{place}"
+        return f"is not a regular expression: {error.msg}{place}"
     except (RecursionError, OverflowError):
         return "is nested too deeply"
     if plain:

@@ -57,10 +57,10 @@ DANGEROUS = {
     "(?:|a)" * 30 + "a" * 30: "too many optional parts",
     "(?:[ab]c?|b)" * 30: "too many optional parts",
     r"(?:(?=a*b).)*c": "looks ahead over a repeat within a repeat",
-    r"(": "is no regular expression: missing ), unterminated subpattern (at character 1)",
-    r"[a": "is no regular expression: unterminated character set (at character 1)",
+    r"(": "is not a regular expression: missing ), unterminated subpattern (at character 1)",
+    r"[a": "is not a regular expression: unterminated character set (at character 1)",
     r"a{99999999999}": "is nested too deeply",
-    r"(?<=a*)b": "is no regular expression: look-behind requires fixed-width pattern",
+    r"(?<=a*)b": "is not a regular expression: look-behind requires fixed-width pattern",
     "x" * (LONGEST_PATTERN + 1): "is longer than 1,000 characters",
 }
 

@@ -17,12 +17,11 @@ from skill_health.commands._other_scanners import merge_sarif
 from skill_health.config.settings import Config, config_with, load_config
 from skill_health.core.boundary import Boundary
 from skill_health.discovery.corpus import UnreadFolder, discover
-from skill_health.lint.fixing.fixes import plan_fixes, wanted_fixes, write_plan
+from skill_health.lint.fixing.fixes import SkillFixer, write_plan
 from skill_health.lint.gate.changes import read_since
 from skill_health.lint.gate.judge import Gate
 from skill_health.lint.pipeline import run
 from skill_health.lint.report import LintReport
-from skill_health.registries.records import load_registries
 from skill_health.rules._api import Finding
 from skill_health.rules._load import all_rules
 
@@ -113,12 +112,7 @@ def test_case(code: str, case: dict[str, Any], tmp_path: Path) -> None:
         assert [f.severity.value for f in result.findings] == case["severities"]
     assert (case["kind"] == "fail") == bool(expected)
     if "fixed" in case:
-        rules = [rule for rule in all_rules() if rule.code == code]
-        registries = load_registries(str(tmp_path), config.sources)
-        wanted = wanted_fixes(str(tmp_path), config, unsafe=True)
-        write_plan(
-            str(tmp_path), plan_fixes(Boundary(str(tmp_path)), result.entries, rules, config, registries, wanted)
-        )
+        write_plan(str(tmp_path), SkillFixer(Boundary(str(tmp_path)), config, unsafe=True).plan(result.entries))
         for path, text in case["fixed"].items():
             assert (tmp_path / path).read_bytes().decode("utf-8") == text
 

@@ -82,7 +82,7 @@ def test_a_mistake_is_one_line(text: str, said: str, run: Run, write: Write) -> 
     ("code", "name", "said"),
     [
         ("FM900", "a-b", "codes that begin with FM are those of our own rules"),
-        ("ACME001", "broken-link", '"broken-link" is the name of a rule of ours'),
+        ("ACME001", "broken-link", '"broken-link" is the name of a built-in rule'),
     ],
 )
 def test_a_rule_is_not_called_as_one_of_ours(code: str, name: str, said: str, run: Run, write: Write) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import unified_diff
 
@@ -21,7 +21,7 @@ from skill_health.lint.fixing.edits import edit_bytes
 from skill_health.lint.pipeline import graded, off_here
 from skill_health.lint.report import LintReport, is_shown
 from skill_health.registries.records import Registries, load_registries
-from skill_health.rules._api import Edit, Finding, Rule
+from skill_health.rules._api import Edit, Finding
 from skill_health.rules._load import rules_with
 from skill_health.rules._select import selected
 from skill_health.rules.ignores import _comments
@@ -52,72 +52,55 @@ class _Overlay(FileContext):
         return self.texts[path] if path in self.texts else super().small(path)
 
 
-Wanted = Callable[[Sequence[Finding]], list[Finding]]
-"""Which of the findings that comments leave are to be fixed."""
+class SkillFixer:
+    """What fixes the skills of a collection: its rules, registries and known findings, read once.
 
+    Fixed is what `lint` counts: shown to the user, of this severity or a higher one, and safe unless `unsafe`.
+    """
 
-def wanted_fixes(root: str, config: Config, unsafe: bool = False, severity: str = "info") -> Wanted:
-    """The findings with a fix that `lint` counts: shown to the user, and safe unless unsafe ones are asked for."""
-    known = read_known(root, config)
+    def __init__(self, boundary: Boundary, config: Config, unsafe: bool = False, severity: str = "info") -> None:
+        self.boundary, self.config, self.unsafe, self.severity = boundary, config, unsafe, severity
+        self.rules = selected(rules_with(config.custom), config)
+        self.registries = load_registries(boundary.root, config.sources)
+        self.known = read_known(boundary.root, config)
 
-    def choose(findings: Sequence[Finding]) -> list[Finding]:
-        shown = [graded(finding, config) for finding in findings if not off_here(finding, config)]
-        left = [f for f in drop_known(shown, known) if f.fix and (unsafe or f.fix.safe)]
-        return [finding for finding in left if is_shown(finding, severity)]
+    def plan(self, entries: Iterable[Entry]) -> FixPlan:
+        """Fix every skill in memory, pass after pass, until no fix is left (or ten passes are done)."""
+        plan = FixPlan()
+        for entry in entries:
+            if not entry.problem:
+                self._plan_skill(plan, entry)
+        return plan
 
-    return choose
+    def _plan_skill(self, plan: FixPlan, entry: Entry) -> None:
+        # Of a larger file only the head is read elsewhere, and half a file must not be written.
+        data = self.boundary.read_small(entry.path)
+        if data is None:
+            return
+        before: dict[str, bytes] = {entry.path: data}
+        now = dict(before)
+        for _ in range(_MAX_PASSES):
+            found = self.find(entry, now)
+            if not _apply(plan, self.boundary, found, before, now):
+                break
+        for path in before:
+            if now[path] != before[path]:
+                plan.changes[path] = (before[path], now[path])
 
-
-def plan_fixes(
-    boundary: Boundary,
-    entries: Iterable[Entry],
-    rules: Sequence[Rule],
-    config: Config,
-    registries: Registries,
-    wanted: Wanted,
-) -> FixPlan:
-    """Fix every skill in memory, pass after pass, until no fix is left (or ten passes are done)."""
-    plan = FixPlan()
-    for entry in entries:
-        if not entry.problem:
-            _plan_skill(plan, boundary, entry, rules, config, registries, wanted)
-    return plan
-
-
-def _plan_skill(
-    plan: FixPlan, boundary: Boundary, entry: Entry, rules: Sequence[Rule], config: Config, registries: Registries,
-    wanted: Wanted,
-) -> None:  # fmt: skip
-    # Of a larger file only the head is read elsewhere, and half a file must not be written.
-    data = boundary.read_small(entry.path)
-    if data is None:
-        return
-    before: dict[str, bytes] = {entry.path: data}
-    now = dict(before)
-    for _ in range(_MAX_PASSES):
-        found = find_fixes(boundary, entry, rules, config, registries, wanted, now)
-        if not _apply(plan, boundary, found, before, now):
-            break
-    for path in before:
-        if now[path] != before[path]:
-            plan.changes[path] = (before[path], now[path])
-
-
-def find_fixes(
-    boundary: Boundary, entry: Entry, rules: Sequence[Rule], config: Config, registries: Registries, wanted: Wanted,
-    texts: Mapping[str, bytes] | None = None,
-) -> list[Finding]:  # fmt: skip
-    """The wanted findings of a skill with their fixes; none where it cannot be read whole. `texts` are planned ones."""
-    data = texts.get(entry.path) if texts else boundary.read_small(entry.path)
-    if data is None or entry.problem:
-        return []
-    context = _Overlay(boundary, config, registries, texts or {})
-    try:
-        checked = check_skill(load_skill(entry, data, ""), rules, context)
-    except (MemoryError, RecursionError):
-        return []
-    left, _ = _comments.apply(checked.findings, checked.ignores)
-    return wanted(left)
+    def find(self, entry: Entry, texts: Mapping[str, bytes] | None = None) -> list[Finding]:
+        """The findings of a skill to fix, with their fixes; none where it cannot be read whole. `texts` are planned."""
+        data = texts.get(entry.path) if texts else self.boundary.read_small(entry.path)
+        if data is None or entry.problem:
+            return []
+        context = _Overlay(self.boundary, self.config, self.registries, texts or {})
+        try:
+            checked = check_skill(load_skill(entry, data, ""), self.rules, context)
+        except (MemoryError, RecursionError):
+            return []
+        left, _ = _comments.apply(checked.findings, checked.ignores)
+        shown = [graded(finding, self.config) for finding in left if not off_here(finding, self.config)]
+        fixes = [f for f in drop_known(shown, self.known) if f.fix and (self.unsafe or f.fix.safe)]
+        return [finding for finding in fixes if is_shown(finding, self.severity)]
 
 
 def finding_place(finding: Finding) -> tuple[object, ...]:
@@ -128,13 +111,11 @@ def finding_place(finding: Finding) -> tuple[object, ...]:
 def with_fixes(report: LintReport, config: Config, boundary: Boundary) -> LintReport:
     """The report with the fixes of its findings, which a cache does not keep, and the texts that findings are in."""
     owners = {finding.skill for finding in report.findings if finding.fixable}
-    rules, registries = selected(rules_with(config.custom), config), load_registries(boundary.root, config.sources)
-    wanted = wanted_fixes(boundary.root, config, unsafe=True)
+    fixer = SkillFixer(boundary, config, unsafe=True)
     fixes = {}
     for entry in report.skills:
         if entry.path in owners:
-            found = find_fixes(boundary, entry, rules, config, registries, wanted)
-            fixes.update({finding_place(finding): finding.fix for finding in found})
+            fixes.update({finding_place(finding): finding.fix for finding in fixer.find(entry)})
     texts = {}
     for path in sorted({finding.path for finding in report.everything()}):
         if data := boundary.read_small(path):
@@ -241,10 +222,7 @@ def fix(
     """Fix the skills that were asked for, or print the changes as a unified diff. Returns what was planned."""
     discovery = discover(paths, config, root)
     entries = [entry for entry in discovery.entries if entry.target]
-    rules = selected(rules_with(config.custom), config)
-    registries = load_registries(discovery.root, config.sources)
-    is_wanted = wanted_fixes(discovery.root, config, unsafe, severity)
-    plan = plan_fixes(Boundary(discovery.root), entries, rules, config, registries, is_wanted)
+    plan = SkillFixer(Boundary(discovery.root), config, unsafe, severity).plan(entries)
     if show_only:
         for line in diff_lines(plan, wants_color(None, color)):
             click.echo(line, color=True)

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from skill_health.config.settings import Config
-from skill_health.core.boundary import git_top
+from skill_health.core.boundary import git_top, upward
 from skill_health.core.files import read_small
 from skill_health.discovery.corpus import Discovery, Entry, discover
 from skill_health.discovery.globs import glob_matcher
@@ -200,13 +200,13 @@ class _Comparison:
         skills = {*base.skills, *self.head.skills}
         below: dict[str, list[str]] = {}
         for folder in skills:
-            for above in _upward(folder):
+            for above in upward(folder):
                 below.setdefault(above, []).append(folder)
         found: set[str] = set()
         for change in changes:
-            owner = next((above for above in _upward(change.path.rpartition("/")[0]) if above in skills), None)
+            owner = next((above for above in upward(change.path.rpartition("/")[0]) if above in skills), None)
             if owner is not None and not change.is_module:
-                found.update(above for above in _upward(owner) if above in skills)
+                found.update(above for above in upward(owner) if above in skills)
                 found.update(below.get(owner, ()))
         # Copies stand for each other while they are the same.
         names = {folder.rpartition("/")[2] for folder in found}
@@ -228,7 +228,7 @@ class _Comparison:
             if name and name != _name_of(after.get(path)):
                 yield name, path
         for change in changes:
-            for path in _upward(change.path) if change.new is None and not change.is_module else ():
+            for path in upward(change.path) if change.new is None and not change.is_module else ():
                 if path and path not in self.head.files and path not in self.head.folders:
                     yield _seen_from_outside(path, base), path
 
@@ -350,7 +350,7 @@ class _Comparison:
         """Whether the files in a folder are laid out."""
         if not f"{above}/".startswith(self.gate.inner):
             return False
-        return self.whole or any(each in folders for each in _upward(above))
+        return self.whole or any(each in folders for each in upward(above))
 
     def _graded(self, finding: Finding) -> Finding:
         """What leads nowhere or has another's name since this change is an error, unless the configuration rates it."""
@@ -381,17 +381,9 @@ class _Comparison:
         return ""
 
 
-def _upward(folder: str) -> Iterator[str]:
-    """A folder and all above it, up to the top, ""."""
-    yield folder
-    while folder:
-        folder = folder.rpartition("/")[0]
-        yield folder
-
-
 def _seen_from_outside(path: str, tree: Tree) -> str:
     """What every text has that refers to a path from outside its skill: the end of it, from the skill's folder on."""
-    owner = next((above for above in _upward(path) if above and above in tree.skills), "")
+    owner = next((above for above in upward(path) if above and above in tree.skills), "")
     return path[len(owner.rpartition("/")[0]) :].lstrip("/") if owner else path.rpartition("/")[2]
 
 

@@ -40,7 +40,7 @@ def build_rules(custom: CustomRules, ours: Sequence[Rule]) -> tuple[Rule, ...]:
                 f'custom rule "{rule.code}": codes that begin with {rule.code[:-3]} are those of our own rules'
             )
         if rule.name in names:
-            raise UsageError(f'custom rule "{rule.code}": "{rule.name}" is the name of a rule of ours')
+            raise UsageError(f'custom rule "{rule.code}": "{rule.name}" is the name of a built-in rule')
         if {rule.code, rule.name} & seen:
             raise UsageError(f'custom rule "{rule.code}": another one has the same code or the name "{rule.name}"')
         seen |= {rule.code, rule.name}

@@ -45,7 +45,7 @@ def collect(skill: Skill, context: Context) -> list[str]:
         return []
     found = set(CLAIM_ID.findall(skill.text)) if "claim-" in skill.text else set()
     for name in [name for name in skill.files if name.endswith(".md")][:MAX_FILES]:
-        text = context.read(f"{skill.folder}/{name}" if skill.folder else name) or ""
+        text = context.read(skill.path_of(name)) or ""
         if "claim-" in text:
             found.update(CLAIM_ID.findall(text))
     return sorted(found)

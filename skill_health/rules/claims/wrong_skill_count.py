@@ -7,7 +7,8 @@ folder above the skill contains that many skills, with or without the skill itse
 description, paragraphs, list items and headings are read; code, tables, quoted speech and counts of a part ("6
 orchestration skills", or any count that a list of exactly that many names follows) are not. Sample skills in folders
 called assets, examples, fixtures, tests, templates or samples need not be counted. Reported once per skill and number.
-Opt-in: which of a collection's skills a number is about is often known to its author alone.
+Opt-in: which of a collection's skills a number is about is often known to its author alone. Numbers in manifests and
+READMEs are judged by RP031, which is on by default.
 
 ## Why
 A count is the first number in a collection to go wrong, and the one every reader can check. An agent that trusts it

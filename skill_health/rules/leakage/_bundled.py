@@ -31,7 +31,7 @@ def bundled_texts(skill: Skill, context: Context) -> Iterator[tuple[str, str]]:
     """The bundled text files as (path relative to the root, text), at most MAX_FILES of them."""
     named = (file for file in skill.files if _is_text(file))
     for file, _ in zip(named, range(MAX_FILES), strict=False):
-        path = f"{skill.folder}/{file}" if skill.folder else file
+        path = skill.path_of(file)
         text = context.read(path)
         if text:
             yield path, text

@@ -264,7 +264,7 @@ def _read_path(word: str, skill: Skill, context: Context) -> tuple[str, str, str
 
 def _read_climb(path: str, skill: Skill, context: Context) -> tuple[str, str, str, bool] | None:
     """A path that climbs to another skill, to a file that only a skill has; None for any other."""
-    full = normpath(f"{skill.folder}/{path}" if skill.folder else path)
+    full = normpath(skill.path_of(path))
     if full.startswith("..") or not any(part in path for part in _INSIDE):
         return None
     return path, ("ok" if context.exists(full) else "missing"), "", True

@@ -35,7 +35,7 @@ def scripts_of(skill: Skill, context: Context) -> Iterator[tuple[str, str, str]]
     """The bundled scripts that run in place: path relative to the skill, path relative to the root, text."""
     for file in own_files(skill):
         if file.endswith(".py") and not _SKIPPED.search(file):
-            full = f"{skill.folder}/{file}" if skill.folder else file
+            full = skill.path_of(file)
             text = context.read(full)
             if text and "import" in text:
                 yield file, full, text

@@ -119,10 +119,10 @@ def locate(path: str, skill: Skill, context: Context, base: str = "") -> LinkTar
     """Follow a relative path from the folder `base` of the skill ("" is the skill's own folder)."""
     index = index_of(skill)
     if not base and path in index.files:
-        return LinkTarget("ok", f"{skill.folder}/{path}" if skill.folder else path, True)
+        return LinkTarget("ok", skill.path_of(path), True)
     plain = path.replace("\\", "/")
     local = normpath(f"{base}/{plain}" if base else plain)
-    full = normpath(f"{skill.folder}/{local}" if skill.folder else local)
+    full = normpath(skill.path_of(local))
     if skill.folder and full.startswith(f"{skill.folder}/"):
         # Out of the folder and in again.
         local = full[len(skill.folder) + 1 :]

@@ -52,7 +52,7 @@ NAMED = 3
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each file with such links once, at the first of them."""
     for file in markdown_files(skill):
-        full = f"{skill.folder}/{file}" if skill.folder else file
+        full = skill.path_of(file)
         broken = broken_links(file, full, skill, context)
         if not broken:
             continue

@@ -72,7 +72,7 @@ def collect(skill: Skill, context: Context) -> list[list[object]]:
     """The external addresses: [address, path relative to the root, line, column, end column]."""
     found = [[url, skill.path, *place] for url, *place in _addresses(skill.body)]
     for file in markdown_files(skill):
-        full = f"{skill.folder}/{file}" if skill.folder else file
+        full = skill.path_of(file)
         text = context.read(full)
         document = context.document(full) if text and "http" in text else None
         if document is not None:

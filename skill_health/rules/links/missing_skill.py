@@ -66,7 +66,7 @@ def _elsewhere(name: str, skill: Skill, context: Context) -> str:
     """The path to a nearby skill of this name, relative to the skill's folder, or ""."""
     for place in _PLACES:
         candidate = f"{place}/{name}/SKILL.md"
-        full = normpath(f"{skill.folder}/{candidate}" if skill.folder else candidate)
+        full = normpath(skill.path_of(candidate))
         if full != skill.path and context.exists(full):
             return candidate
     return ""

@@ -96,7 +96,7 @@ def _mentioned(skill: Skill, context: Context) -> str:
     texts = [skill.text]
     for file in skill.files:
         if file.lower().endswith(_MENTIONS):
-            texts.append(context.read(f"{skill.folder}/{file}" if skill.folder else file) or "")
+            texts.append(context.read(skill.path_of(file)) or "")
     return "\n".join(texts).lower()
 
 

@@ -74,7 +74,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     left = left[:_MAX_LEFT]
     for other in skill.files[:_MAX_READ] if left else ():
         if other.lower().endswith(_TEXT):
-            text = (context.read(f"{skill.folder}/{other}" if skill.folder else other) or "").lower()
+            text = (context.read(skill.path_of(other)) or "").lower()
             left = [file for file in left if file == other or not _named(file.lower(), text)]
     if left:
         line = skill.body.headings[0].line if skill.body.headings else 1

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from skill_health.core.boundary import upward
 from skill_health.rules.repository._repository import Repository, above, join
 from skill_health.skill.model import Document
 from skill_health.text.patterns import lazy
@@ -46,12 +47,12 @@ def _catalogues(repository: Repository) -> Iterator[SkillCatalogue]:
     skills = set(repository.skills)
     below: dict[str, dict[str, str]] = {}
     for skill in repository.skills:
-        for folder in _upward(above(skill, 1)):
+        for folder in upward(above(skill, 1)):
             below.setdefault(folder, {})[posixpath.basename(skill)] = skill
     for path in repository.named("README.md"):
         folder = above(path, 1)
         names = below.get(folder, {})
-        if len(names) < _FEWEST or not skills.isdisjoint(_upward(folder)):
+        if len(names) < _FEWEST or not skills.isdisjoint(upward(folder)):
             continue
         text = repository.context.read(path)
         if not text or sum(name in text for name in names) < _FEWEST:
@@ -61,13 +62,6 @@ def _catalogues(repository: Repository) -> Iterator[SkillCatalogue]:
             known = [skill for row in rows if (skill := _skill_of(row, names, homes))]
             if len(set(known)) >= _FEWEST and len(known) >= 0.75 * len(rows):
                 yield SkillCatalogue(path, tuple(rows), tuple(known))
-
-
-def _upward(folder: str) -> Iterator[str]:
-    yield folder
-    while folder:
-        folder = above(folder, 1)
-        yield folder
 
 
 def _skill_of(row: CatalogueRow, names: dict[str, str], homes: set[str]) -> str:

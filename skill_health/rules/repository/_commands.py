@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from skill_health.core.json_places import JsonPath
-from skill_health.rules.repository._repository import HookSource, Plugin, Repository, ServerSource, join
+from skill_health.rules.repository._repository import DeclarationSource, Plugin, Repository, join
 from skill_health.skill.model import Span
 from skill_health.text.patterns import lazy
 
@@ -77,7 +77,7 @@ def is_made_later(place: str) -> bool:
 def hook_commands(repository: Repository) -> Iterator[DeclaredCommand]:
     """The commands of all hooks."""
     for source in repository.hooks:
-        for event, groups in source.data.items() if isinstance(source.data, dict) else ():
+        for event, groups in source.items():
             for at, group in enumerate(groups if isinstance(groups, list) else ()):
                 hooks = group.get("hooks") if isinstance(group, dict) else None
                 for n, hook in enumerate(hooks if isinstance(hooks, list) else ()):
@@ -88,7 +88,7 @@ def hook_commands(repository: Repository) -> Iterator[DeclaredCommand]:
 def server_commands(repository: Repository) -> Iterator[DeclaredCommand]:
     """The commands of all MCP servers, each with its arguments."""
     for source in repository.servers:
-        for name, server in source.data.items() if isinstance(source.data, dict) else ():
+        for name, server in source.items():
             # A folder of its own is often that of the user's project.
             if isinstance(server, dict) and isinstance(server.get("command"), str) and not server.get("cwd"):
                 yield _declared(source, (name,), server)
@@ -105,7 +105,7 @@ def prompt_commands(repository: Repository) -> Iterator[DeclaredCommand]:
                     )
 
 
-def _declared(source: HookSource | ServerSource, path: JsonPath, declared: Mapping[str, Any]) -> DeclaredCommand:
+def _declared(source: DeclarationSource, path: JsonPath, declared: Mapping[str, Any]) -> DeclaredCommand:
     arguments = declared.get("args")
     words = [each for each in arguments if isinstance(each, str)] if isinstance(arguments, list) else []
     find_span = partial(source.file.span, *source.path, *path, "command")

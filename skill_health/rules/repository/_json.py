@@ -27,6 +27,11 @@ class JsonFile:
             self.problem = problem
             self.data = _read_anyway(text)
 
+    @property
+    def is_read(self) -> bool:
+        """Whether hosts make something of it, whatever is wrong with its text."""
+        return self.problem is None or bool(self.data)
+
     @cached_property
     def places(self) -> JsonPlaces:
         """Where its values stand; found when the first finding asks."""

@@ -71,6 +71,14 @@ class Marketplace(NamedTuple):
     entries: tuple[ListedPlugin, ...]
 
 
+class PluginRecord(NamedTuple):
+    """What describes a plugin: a manifest, or the object in a marketplace that the keys `path` lead to."""
+
+    file: JsonFile
+    path: JsonPath
+    data: Mapping[str, Any]
+
+
 class Plugin(NamedTuple):
     """A plugin of the repository: its folder, its manifests, and the entries that list it."""
 
@@ -85,6 +93,12 @@ class Plugin(NamedTuple):
         named = [text_of(file.data.get("name")) for file in (self.manifest, self.codex) if file]
         return next(filter(None, (*named, *(entry.name for entry in self.listed))), "")
 
+    @property
+    def records(self) -> tuple[PluginRecord, ...]:
+        """Its manifests, then its entries."""
+        files = [PluginRecord(file, (), file.data) for file in (self.manifest, self.codex) if file]
+        return (*files, *(PluginRecord(entry.market, ("plugins", entry.at), entry.data) for entry in self.listed))
+
     def inside(self, path: str) -> str:
         """A path within the plugin as one relative to the root; it begins with `..` where it leaves the repository."""
         return join(self.folder, path)
@@ -94,8 +108,8 @@ class Plugin(NamedTuple):
         return not self.folder or path == self.folder or path.startswith(self.folder + "/")
 
 
-class HookSource(NamedTuple):
-    """The object of hooks in a file, and the keys that lead to it; `plugin` is None for the settings of a project."""
+class DeclarationSource(NamedTuple):
+    """The object of hooks or MCP servers in a file, and the keys that lead to it; `plugin` is None in a project's."""
 
     file: JsonFile
     path: JsonPath
@@ -103,15 +117,9 @@ class HookSource(NamedTuple):
     plugin: Plugin | None
     folder: str
 
-
-class ServerSource(NamedTuple):
-    """The object of MCP servers in a file, and the keys that lead to it; `plugin` is None for those of a project."""
-
-    file: JsonFile
-    path: JsonPath
-    data: Any
-    plugin: Plugin | None
-    folder: str
+    def items(self) -> Iterator[tuple[str, Any]]:
+        """What it declares, by the names of events or servers; nothing where it is no object."""
+        yield from self.data.items() if isinstance(self.data, dict) else ()
 
 
 class MarkdownPrompt(NamedTuple):
@@ -208,57 +216,47 @@ class Repository:
         return tuple(found[path] for path in sorted(found))
 
     @cached_property
-    def hooks(self) -> tuple[HookSource, ...]:
+    def hooks(self) -> tuple[DeclarationSource, ...]:
         """Everything that declares hooks."""
-        found = [HookSource(*each) for each in self._declared("hooks", "hooks/hooks.json")]
+        found = list(self._declared("hooks", "hooks/hooks.json"))
         for path in self.named(".claude/settings.json"):
             file = self.json(path)
             if file and "hooks" in file.data:
-                found.append(HookSource(file, ("hooks",), file.data["hooks"], None, above(path, 2)))
+                found.append(DeclarationSource(file, ("hooks",), file.data["hooks"], None, above(path, 2)))
         return tuple(found)
 
     @cached_property
-    def servers(self) -> tuple[ServerSource, ...]:
+    def servers(self) -> tuple[DeclarationSource, ...]:
         """Everything that declares MCP servers."""
-        found = [ServerSource(*each) for each in self._declared("mcpServers", ".mcp.json")]
+        found = list(self._declared("mcpServers", ".mcp.json"))
         known = {source.file.path for source in found}
-        for path in self.named(".mcp.json", "gemini-extension.json", ".vscode/mcp.json"):
+        for path in self.named(".mcp.json", "gemini-extension.json"):
             file = self.json(path) if path not in known else None
-            key = "servers" if path.endswith(".vscode/mcp.json") else "mcpServers"
-            if file and key in file.data:
-                found.append(ServerSource(file, (key,), file.data[key], None, above(path, 1)))
+            if file and "mcpServers" in file.data:
+                found.append(DeclarationSource(file, ("mcpServers",), file.data["mcpServers"], None, above(path, 1)))
         return tuple(found)
 
-    def _declared(self, key: str, usual: str) -> Iterator[tuple[JsonFile, JsonPath, Any, Plugin | None, str]]:
+    def _declared(self, key: str, usual: str) -> Iterator[DeclarationSource]:
         """What plugins declare under a key: in the usual file, in files that they name, or where the key stands."""
         seen = set()
         for plugin in self.plugins:
             paths = [plugin.inside(usual)]
-            records: list[tuple[JsonFile, JsonPath, Mapping[str, Any]]] = [
-                (entry.market, ("plugins", entry.at), entry.data) for entry in plugin.listed
-            ]
-            records += [(file, (), file.data) for file in (plugin.manifest, plugin.codex) if file]
-            for file, lead, data in records:
-                for at, value in items_of(data.get(key)):
+            for record in plugin.records:
+                for at, value in items_of(record.data.get(key)):
                     if isinstance(value, str):
                         paths.append(plugin.inside(value))
                     elif isinstance(value, dict):
                         inner = value.get(key)
                         more = (key,) if isinstance(inner, dict) else ()
-                        yield file, (*lead, key, *at, *more), inner if more else value, plugin, plugin.folder
+                        place = (*record.path, key, *at, *more)
+                        yield DeclarationSource(record.file, place, inner if more else value, plugin, plugin.folder)
             for path in paths:
-                file_ = self.json(path) if path.endswith(".json") and path not in seen else None
+                file = self.json(path) if path.endswith(".json") and path not in seen else None
                 seen.add(path)
-                if file_ is not None:
-                    inner = file_.data.get(key)
-                    wrapped = key in file_.data or key == "hooks"
-                    yield (
-                        file_,
-                        (key,) if key in file_.data else (),
-                        inner if wrapped else file_.data,
-                        plugin,
-                        plugin.folder,
-                    )
+                if file is not None:
+                    lead = (key,) if key in file.data else ()
+                    data = file.data.get(key) if lead or key == "hooks" else file.data
+                    yield DeclarationSource(file, lead, data, plugin, plugin.folder)
 
     @cached_property
     def prompts(self) -> tuple[MarkdownPrompt, ...]:

@@ -61,5 +61,5 @@ def check_repository(repository: Repository) -> Iterator[Hit]:
                 if place.startswith("..") or repository.context.exists(place) or repository.context.leads_out(place):
                     continue
                 line, col = document.position(prose, match.start()) if document else (1, 1)
-                message = f"{quote('@' + named)} is imported and not there"
+                message = f"{quote('@' + named)} is imported, but not there"
                 yield Hit(Span(line, col, line, col + len(named) + 1), message, "correct the path", path)

@@ -32,6 +32,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
+from skill_health.core.boundary import upward
 from skill_health.core.strict_json import quote
 from skill_health.rules._api import Hit, Severity
 from skill_health.rules.repository._commands import is_made_later
@@ -60,7 +61,8 @@ def check_repository(repository: Repository) -> Iterator[Hit]:
 def _lost_links(repository: Repository) -> Iterator[Hit]:
     skills = set(repository.skills)
     plugins = {"", *(plugin.folder for plugin in repository.plugins)}
-    paths = [path for path in repository.named("AGENTS.md", "CLAUDE.md", "GEMINI.md") if not _is_within(path, skills)]
+    instructions = repository.named("AGENTS.md", "CLAUDE.md", "GEMINI.md")
+    paths = [path for path in instructions if skills.isdisjoint(upward(above(path, 1)))]
     paths += [path for path in repository.named("README.md") if above(path, 1) in plugins - skills]
     for path in dict.fromkeys((*paths, *(prompt.path for prompt in repository.prompts))):
         text = repository.context.read(path)
@@ -91,11 +93,3 @@ def _is_lost(target: str, path: str, repository: Repository) -> bool:
 
 def _is_of_list(target: str) -> bool:
     return "/skills/" in f"/{target}"
-
-
-def _is_within(path: str, skills: set[str]) -> bool:
-    while path:
-        path = above(path, 1)
-        if path in skills:
-            return True
-    return "" in skills

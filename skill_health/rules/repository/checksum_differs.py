@@ -6,7 +6,8 @@ another checksum than its line says, and a file that is listed and gone. Relativ
 root. Files beyond 1 MiB are left alone.
 
 ## Why
-Who verifies the skill refuses it, or has learnt to ignore the check. The file was changed, and the signature was not.
+Anyone who verifies the skill refuses it, or has learned to ignore the check. The file was changed, and the signature
+was not.
 
 ## Bad
 ```text
@@ -19,7 +20,7 @@ SHA256SUMS: fcde2b...  SKILL.md
 ```
 
 ## Fix
-Look at what was changed, and record the checksums anew (`sha256sum FILE... > SHA256SUMS`). There is no automatic fix.
+Look at what was changed, and record the checksums again (`sha256sum FILE... > SHA256SUMS`). There is no automatic fix.
 
 ## Source
 evidence · GNU coreutils, sha256sum(1), option --check (2026-11).
@@ -51,7 +52,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report what differs from the checksums in a skill."""
     for file in skill.files:
         if file.endswith(".sha256") or file.rpartition("/")[2] in _FILES:
-            yield from _differing(f"{skill.folder}/{file}".lstrip("/"), context)
+            yield from _differing(skill.path_of(file), context)
 
 
 def check_repository(repository: Repository) -> Iterator[Hit]:
@@ -74,11 +75,11 @@ def _differing(path: str, context: RepositoryFiles | Context) -> Iterator[Hit]:
             # A sum alone, of what is published elsewhere.
             if match["name"] and "/" not in name.strip("./") and path.endswith(".sha256"):
                 continue
-            yield Hit(Span(nth, 1), f"{quote(name)} is listed and not there", "record the checksums anew", path)
+            yield Hit(Span(nth, 1), f"{quote(name)} is listed, but not there", "record the checksums again", path)
             continue
         data = context.content(place)
         if data is not None and not place.endswith(path.rpartition("/")[2]):
             sums = {hashlib.sha256(data).hexdigest(), hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()}
             if match["sum"].lower() not in sums:
-                message = f"{quote(name)} has another content than this checksum says"
-                yield Hit(Span(nth, 1), message, "look at what was changed, and record the checksums anew", path)
+                message = f"{quote(name)} does not match this checksum"
+                yield Hit(Span(nth, 1), message, "look at what was changed, and record the checksums again", path)

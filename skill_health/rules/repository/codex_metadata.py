@@ -56,7 +56,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report what Codex cannot use."""
     if _FILE not in skill.files:
         return
-    path = f"{skill.folder}/{_FILE}".lstrip("/")
+    path = skill.path_of(_FILE)
     text = context.read(path)
     if text is None or not text.strip():
         return

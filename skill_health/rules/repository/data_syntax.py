@@ -57,7 +57,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
         kind = file.rpartition(".")[2]
         if kind not in ("json", "yaml", "yml", "toml") or _LEFT.search(file) or file.endswith("agents/openai.yaml"):
             continue
-        path = f"{skill.folder}/{file}".lstrip("/")
+        path = skill.path_of(file)
         text = context.read(path)
         if text and text.strip():
             found = _json(text) if kind == "json" else _toml(text) if kind == "toml" else _yaml(text)

@@ -39,7 +39,7 @@ SINCE = "0.1.0"
 DEFAULT = True
 
 _FEWEST = 2
-_HELP = "use one text"
+_HELP = "use the same text"
 
 
 def check_repository(repository: Repository) -> Iterator[Hit]:
@@ -60,9 +60,7 @@ def _differing(repository: Repository) -> Iterator[Hit]:
         for entry, agree in listed:
             if not agree and same >= max(_FEWEST, 0.75 * len(listed)):
                 span = entry.market.span("plugins", entry.at, "description")
-                message = (
-                    f"the entry {quote(entry.name)} is described in other words than in the manifest of the plugin"
-                )
+                message = f"the entry {quote(entry.name)} is described differently in the manifest of the plugin"
                 yield Hit(span, message, _HELP, entry.market.path)
 
 

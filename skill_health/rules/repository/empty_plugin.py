@@ -1,4 +1,4 @@
-"""A plugin brings nothing along
+"""A plugin contains nothing that a host loads
 
 ## What
 A plugin with a manifest that has neither skills nor commands, subagents, hooks, servers or anything else that hosts
@@ -50,10 +50,8 @@ _KEYS = (
 def check_repository(repository: Repository) -> Iterator[Hit]:
     """Report each plugin without a component."""
     for plugin in repository.plugins:
-        records = [file.data for file in (plugin.manifest, plugin.codex) if file] + [
-            dict(e.data) for e in plugin.listed
-        ]
-        if not plugin.manifest or not plugin.manifest.data or any(data.get(key) for data in records for key in _KEYS):
+        named = any(record.data.get(key) for record in plugin.records for key in _KEYS)
+        if not plugin.manifest or not plugin.manifest.data or named:
             continue
         if not any(repository.context.exists(plugin.inside(part)) for part in _PARTS):
             message = "this plugin has no skills, commands, subagents, hooks or servers"

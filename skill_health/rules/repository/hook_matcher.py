@@ -1,7 +1,7 @@
 """The matcher of a hook is no valid pattern
 
 ## What
-`matcher` of a group of hooks that is no regular expression: a bracket or parenthesis without its partner, or a
+`matcher` of a group of hooks that is not a regular expression: an unmatched bracket or parenthesis, or a
 repetition of nothing, such as `*Edit`. `*` alone and "" match everything. A matcher of tools that names one in another
 case, such as `bash`, is a warning.
 
@@ -34,7 +34,7 @@ from skill_health.core.json_places import JsonPath
 from skill_health.core.strict_json import quote
 from skill_health.rules._api import Hit, Severity
 from skill_health.rules.repository._forms import TOOLS
-from skill_health.rules.repository._repository import HookSource, Repository
+from skill_health.rules.repository._repository import DeclarationSource, Repository
 
 CODE = "RP014"
 SEVERITY = Severity.ERROR
@@ -49,20 +49,20 @@ _LONGEST = 1000
 def check_repository(repository: Repository) -> Iterator[Hit]:
     """Report each pattern that is none, and names of tools in the wrong case."""
     for source in repository.hooks:
-        for event, groups in source.data.items() if isinstance(source.data, dict) else ():
+        for event, groups in source.items():
             for at, group in enumerate(groups if isinstance(groups, list) else ()):
                 matcher = group.get("matcher") if isinstance(group, dict) else None
                 if isinstance(matcher, str) and matcher not in ("", "*") and len(matcher) <= _LONGEST:
                     yield from _flaws(source, (*source.path, event, at, "matcher"), matcher, event)
 
 
-def _flaws(source: HookSource, path: JsonPath, matcher: str, event: str) -> Iterator[Hit]:
+def _flaws(source: DeclarationSource, path: JsonPath, matcher: str, event: str) -> Iterator[Hit]:
     span, place = source.file.span(*path), source.file.path
     try:
         # Named groups are written in another way there.
         re.compile(matcher.replace("(?<", "(?P<") if "(?<" in matcher and "(?<=" not in matcher else matcher)
     except re.error as error:
-        message = f"the matcher {quote(matcher)} is no regular expression: {error.msg}"
+        message = f"the matcher {quote(matcher)} is not a regular expression: {error.msg}"
         yield Hit(span, message, "correct the pattern", place)
         return
     except (RecursionError, OverflowError):

@@ -35,7 +35,7 @@ from skill_health.core.json_places import JsonPath
 from skill_health.core.strict_json import kind_of, quote
 from skill_health.rules._api import Hit, Severity
 from skill_health.rules.repository._forms import CLAUDE_EVENTS, HOOK_TYPES, OTHER_EVENTS, near
-from skill_health.rules.repository._repository import HookSource, Repository
+from skill_health.rules.repository._repository import DeclarationSource, Repository
 
 CODE = "RP012"
 SEVERITY = Severity.ERROR
@@ -49,14 +49,12 @@ Flaw = tuple[JsonPath, str, str]
 def check_repository(repository: Repository) -> Iterator[Hit]:
     """Report each place where the form is broken."""
     for source in repository.hooks:
-        file = source.file
-        if file.problem is not None and not file.data:
-            continue
-        for path, message, help_ in _flaws(source):
-            yield Hit(file.span(*path), message, help_, file.path)
+        if source.file.is_read:
+            for path, message, help_ in _flaws(source):
+                yield Hit(source.file.span(*path), message, help_, source.file.path)
 
 
-def _flaws(source: HookSource) -> Iterator[Flaw]:
+def _flaws(source: DeclarationSource) -> Iterator[Flaw]:
     if source.data is None and not source.path:
         if any(event in CLAUDE_EVENTS for event in source.file.data):
             yield (), "the events are not within `hooks`", 'write { "hooks": { ... } }'

@@ -77,20 +77,16 @@ _SOURCES = {
 def check_repository(repository: Repository) -> Iterator[Hit]:
     """Report missing and mistyped fields."""
     for path in repository.named(CLAUDE, CODEX):
-        if (file := repository.json(path)) and _is_read(file):
+        if (file := repository.json(path)) and file.is_read:
             yield from _lacking(file, file.data, (), ("name",), "the manifest")
             yield from _mistyped(file, file.data, ())
             yield from _misspelled(file, file.data, ())
     for market in repository.marketplaces:
-        if _is_read(market.file):
+        if market.file.is_read:
             yield from _marketplace(market)
     for path in repository.named("gemini-extension.json"):
-        if (file := repository.json(path)) and _is_read(file):
+        if (file := repository.json(path)) and file.is_read:
             yield from _lacking(file, file.data, (), ("name", "version"), "the manifest")
-
-
-def _is_read(file: JsonFile) -> bool:
-    return file.problem is None or bool(file.data)
 
 
 def _lacking(

@@ -66,12 +66,12 @@ def check_repository(repository: Repository) -> Iterator[Hit]:
     for file in repository.manifests:
         for found in find_secrets(file.text):
             if (file.path, (span := file.at(found.start)).line) not in known:
-                yield Hit(span, f"a {found.kind} stands in this file", _HELP, file.path)
+                yield Hit(span, f"this file contains a {found.kind}", _HELP, file.path)
     for prompt in repository.prompts:
         for found in find_secrets(prompt.head.text):
             before = prompt.head.text[: found.start]
             span = Span(before.count("\n") + 1, found.start - before.rfind("\n"))
-            yield Hit(span, f"a {found.kind} stands in this file", _HELP, prompt.path)
+            yield Hit(span, f"this file contains a {found.kind}", _HELP, prompt.path)
 
 
 _HELP = "revoke it, and refer to a variable: ${NAME}"
@@ -79,14 +79,14 @@ _HELP = "revoke it, and refer to a variable: ${NAME}"
 
 def _in_servers(repository: Repository) -> Iterator[Hit]:
     for source in repository.servers:
-        for name, server in source.data.items() if isinstance(source.data, dict) else ():
+        for name, server in source.items():
             if not isinstance(server, dict):
                 continue
             for path, key, value in _values(server):
                 kind = _secret(key, value[:_MOST])
                 if kind:
                     span = source.file.span(*source.path, name, *path)
-                    message = f"{kind} stands in the configuration of the MCP server {quote(name)}"
+                    message = f"{kind} is in the configuration of the MCP server {quote(name)}"
                     yield Hit(span, message, _HELP, source.file.path)
 
 

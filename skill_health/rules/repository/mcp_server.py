@@ -34,7 +34,7 @@ from skill_health.core.json_places import JsonPath
 from skill_health.core.strict_json import kind_of, quote
 from skill_health.rules._api import Hit, Severity
 from skill_health.rules.repository._forms import SERVER_TYPES
-from skill_health.rules.repository._repository import Repository, ServerSource, text_of
+from skill_health.rules.repository._repository import DeclarationSource, Repository, text_of
 
 CODE = "RP025"
 SEVERITY = Severity.ERROR
@@ -48,12 +48,12 @@ Flaw = tuple[JsonPath, str, str]
 def check_repository(repository: Repository) -> Iterator[Hit]:
     """Report each server that lacks something."""
     for source in repository.servers:
-        if source.file.problem is None or source.file.data:
+        if source.file.is_read:
             for path, message, help_ in _flaws(source):
                 yield Hit(source.file.span(*path), message, help_, source.file.path)
 
 
-def _flaws(source: ServerSource) -> Iterator[Flaw]:
+def _flaws(source: DeclarationSource) -> Iterator[Flaw]:
     if not isinstance(source.data, dict):
         if source.path:
             yield (
@@ -94,13 +94,13 @@ def _server(name: str, server: Mapping[str, Any], path: JsonPath) -> Iterator[Fl
         and "{" not in url
         and not url.startswith(("http://", "https://", "ws://", "wss://"))
     ):
-        yield (*path, "url"), f"`url` of {said} is no address: {quote(url)}", "begin it with https://"
+        yield (*path, "url"), f"`url` of {said} is not an address: {quote(url)}", "begin it with https://"
     arguments = server.get("args")
     if arguments is not None and not (isinstance(arguments, list) and all(isinstance(each, str) for each in arguments)):
-        yield (*path, "args"), f"`args` of {said} is no list of texts", "write each argument as a text of its own"
+        yield (*path, "args"), f"`args` of {said} is not a list of texts", "write each argument as a separate text"
     for key in ("env", "headers"):
         values = server.get(key)
         if values is not None and not (
             isinstance(values, dict) and all(isinstance(each, str) for each in values.values())
         ):
-            yield (*path, key), f"`{key}` of {said} is no object of texts", "put each value in quotes"
+            yield (*path, key), f"`{key}` of {said} is not an object of texts", "put each value in quotes"

@@ -55,11 +55,10 @@ def check_repository(repository: Repository) -> Iterator[Hit]:
             ):
                 message = f"the folder {name} is in .claude-plugin, where no host looks for it"
                 yield Hit(Span(1, 1), message, f"move it to {plugin.inside(name)}", plugin.manifest.path)
-        if plugin.manifest and plugin.folder and repository.context.exists(plugin.inside("hooks.json")):
-            records = (plugin.manifest, plugin.codex, *(entry.market for entry in plugin.listed))
-            if not any(file and "hooks.json" in file.text for file in records):
-                message = "hooks.json is in the root of the plugin, where no host looks for it"
-                yield Hit(Span(1, 1), message, f"move it to {plugin.inside('hooks/hooks.json')}", plugin.manifest.path)
+        is_there = plugin.folder and repository.context.exists(plugin.inside("hooks.json"))
+        if plugin.manifest and is_there and not any("hooks.json" in each.file.text for each in plugin.records):
+            message = "hooks.json is in the root of the plugin, where no host looks for it"
+            yield Hit(Span(1, 1), message, f"move it to {plugin.inside('hooks/hooks.json')}", plugin.manifest.path)
 
 
 def _named(plugin: Plugin) -> Iterator[str]:

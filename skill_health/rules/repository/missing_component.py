@@ -30,8 +30,7 @@ to the plugin's root and begin with `./`; files outside of it are not copied.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from skill_health.core.json_places import JsonPath
 from skill_health.core.strict_json import quote
@@ -56,11 +55,11 @@ def check_repository(repository: Repository) -> Iterator[Hit]:
 
 def _problems(repository: Repository) -> Iterator[Hit]:
     for plugin in repository.plugins:
-        for file in (plugin.manifest, plugin.codex):
-            if file:
-                yield from _paths(repository, plugin, file, file.data, ())
-        for entry in plugin.listed:
-            yield from _paths(repository, plugin, entry.market, entry.data, ("plugins", entry.at))
+        for file, lead, data in plugin.records:
+            for key in (*LISTS, *FILES):
+                for at, path in items_of(data.get(key)):
+                    if isinstance(path, str) and path:
+                        yield from _problem(repository, plugin, file, (*lead, key, *at), path)
         about = plugin.codex.data.get("interface") if plugin.codex else None
         if plugin.codex and isinstance(about, dict):
             for key in _PICTURES:
@@ -68,29 +67,18 @@ def _problems(repository: Repository) -> Iterator[Hit]:
                     if isinstance(path, str) and "://" not in path and not path.startswith("data:"):
                         yield from _problem(repository, plugin, plugin.codex, ("interface", key, *at), path, loose=True)
     for path in repository.named("gemini-extension.json"):
-        file_ = repository.json(path)
-        for at, name in items_of(file_.data.get("contextFileName") if file_ else None):
-            if file_ and isinstance(name, str) and not repository.context.exists(join(above(path, 1), name) or "."):
+        gemini = repository.json(path)
+        for at, name in items_of(gemini.data.get("contextFileName") if gemini else None):
+            if gemini and isinstance(name, str) and not repository.context.exists(join(above(path, 1), name) or "."):
                 message = f"`contextFileName` names {quote(name)}, which is not there"
-                yield Hit(file_.span("contextFileName", *at), message, "correct the path", path)
-
-
-def _paths(
-    repository: Repository, plugin: Plugin, file: JsonFile, data: Mapping[str, Any], lead: JsonPath
-) -> Iterator[Hit]:
-    for key in (*LISTS, *FILES):
-        for at, path in items_of(data.get(key)):
-            if isinstance(path, str) and path:
-                yield from _problem(repository, plugin, file, (*lead, key, *at), path)
+                yield Hit(gemini.span("contextFileName", *at), message, "correct the path", path)
 
 
 def _problem(
     repository: Repository, plugin: Plugin, file: JsonFile, at: JsonPath, path: str, loose: bool = False
 ) -> Iterator[Hit]:
     place, key = plugin.inside(path), next(part for part in at[::-1] if isinstance(part, str))
-    if path.endswith((".mcpb", ".dxt")) and "://" in path:
-        return
-    if "$" in path or "*" in path:
+    if "$" in path or "*" in path or (path.endswith((".mcpb", ".dxt")) and "://" in path):
         return
     if path.startswith(("/", "~")) or path[1:3] == ":\\":
         yield Hit(file.span(*at), f"`{key}` has the absolute path {quote(path)}", "begin it with ./", file.path)

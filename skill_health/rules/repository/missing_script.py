@@ -3,7 +3,7 @@
 ## What
 Files that the commands of hooks and MCP servers, and the texts of slash commands and subagents, name by
 `${CLAUDE_PLUGIN_ROOT}` (a plugin's) or `${CLAUDE_PROJECT_DIR}` (a project's): what is not there, and what leaves the
-plugin by `..`. In a plugin a path that begins with `./` is looked for in the project of the user; it is reported where
+plugin by `..`. In a plugin a path that begins with `./` is looked for in the user's project; it is reported where
 the plugin has that file, and where nothing has it. What is built or installed later (`dist`, `node_modules`), paths
 with further variables, and what a command first tests for, are left alone.
 
@@ -73,5 +73,5 @@ def _problem(repository: Repository, command: DeclaredCommand, mention: ScriptMe
         return "which is not there", "correct the path, or add the file"
     if plugin and mention.loose:
         inner = place[len(plugin.folder) :].lstrip("/")
-        return "which is looked for in the project of the user", f"write ${{CLAUDE_PLUGIN_ROOT}}/{inner}"
+        return "which is looked for in the user's project", f"write ${{CLAUDE_PLUGIN_ROOT}}/{inner}"
     return None

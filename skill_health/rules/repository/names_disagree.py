@@ -47,7 +47,7 @@ def check_repository(repository: Repository) -> Iterator[Hit]:
             other = text_of(plugin.codex.data.get("name"))
             if other and other != own:
                 message = f"this plugin is {quote(other)} here and {quote(own)} in {plugin.manifest.path}"
-                yield Hit(plugin.codex.span("name"), message, "use one name", plugin.codex.path)
+                yield Hit(plugin.codex.span("name"), message, "use the same name", plugin.codex.path)
         for market in {entry.market.path: entry.market for entry in plugin.listed}.values():
             entries = [entry for entry in plugin.listed if entry.market is market and entry.name]
             if (
@@ -60,4 +60,4 @@ def check_repository(repository: Repository) -> Iterator[Hit]:
                 message = (
                     f"the entry is called {quote(entries[0].name)}, the plugin {quote(own)} ({plugin.manifest.path})"
                 )
-                yield Hit(market.span("plugins", entries[0].at, "name"), message, "use one name", market.path)
+                yield Hit(market.span("plugins", entries[0].at, "name"), message, "use the same name", market.path)

@@ -75,7 +75,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
             if match.start("path") == 0 and not file.endswith((".sh", ".bash")):
                 continue
             seen.add(file)
-            path = f"{skill.folder}/{file}".lstrip("/")
+            path = skill.path_of(file)
             if _cannot_run(path, context) and not _is_made_executable(skill, file):
                 span = Span(block.line + nth + block.fenced, line.find(file) + 1)
                 yield Hit(span, f"{file} is run by its name, and is not executable", _HELP)

@@ -77,7 +77,7 @@ def check_repository(repository: Repository) -> Iterator[Hit]:
             value = field.value.strip()
             if value not in MODELS and not _MODEL.fullmatch(value) and not _ID.fullmatch(value) and "$" not in value:
                 meant = near(value, MODELS)
-                message = f"the model {quote(value)} is none of Claude"
+                message = f"the model {quote(value)} is not one of Claude's"
                 yield Hit(
                     field.span,
                     message,
@@ -100,7 +100,7 @@ def _tools(key: str, value: Any) -> Iterator[tuple[str, str]]:
         return
     text = ",".join(map(str, value)) if isinstance(value, list) else str(value or "")
     if text.count("(") != text.count(")"):
-        yield f"`{key}` has a bracket without its partner", "close it"
+        yield f"`{key}` has an unmatched bracket", "close it"
         return
     lower = {tool.lower(): tool for tool in TOOLS}
     for word in _outside_brackets(text):

@@ -75,7 +75,7 @@ _NEW = (
 def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each script of the skill that cannot be parsed."""
     for file in skill.files:
-        path = f"{skill.folder}/{file}".lstrip("/")
+        path = skill.path_of(file)
         if file.endswith((".py", ".sh", ".bash")) and not _LEFT.search(file):
             yield from _problem(path, context) if file.endswith(".py") else _first_line(path, context)
 

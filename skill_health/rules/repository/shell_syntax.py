@@ -55,7 +55,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     for file in skill.files:
         if not file.endswith((".sh", ".bash")) or _LEFT.search(file):
             continue
-        path = f"{skill.folder}/{file}".lstrip("/")
+        path = skill.path_of(file)
         data = context.content(path)
         if data and b"{{" not in data and not data.startswith((b"#!/usr/bin/env zsh", b"#!/bin/zsh")):
             found = _refusal(data)

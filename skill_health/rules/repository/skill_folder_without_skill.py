@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.core.boundary import upward
 from skill_health.rules._api import Hit, Severity
 from skill_health.rules.repository._repository import Repository, above
 from skill_health.skill.model import Span
@@ -48,7 +49,7 @@ _OTHERS = frozenset(
 
 def check_repository(repository: Repository) -> Iterator[Hit]:
     """Report each such folder once."""
-    holding = {folder for skill in repository.skills for folder in _upward(skill)}
+    holding = {folder for skill in repository.skills for folder in upward(skill)}
     beside: dict[str, list[str]] = {}
     first: dict[str, str] = {}
     for path in repository.files:
@@ -68,9 +69,3 @@ def check_repository(repository: Repository) -> Iterator[Hit]:
                 folder = "/".join(path.split("/")[: home.count("/") + 2])
                 message = f"{folder} has no SKILL.md, as the {skills} folders beside it have"
                 yield Hit(Span(1, 1), message, "add it, or move the folder", path)
-
-
-def _upward(folder: str) -> Iterator[str]:
-    while folder:
-        yield folder
-        folder = above(folder, 1)

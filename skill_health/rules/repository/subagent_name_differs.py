@@ -5,7 +5,7 @@
 repository are called as their files are.
 
 ## Why
-Claude Code goes by `name`. Who looks for the file, or renames one of both, does not find the other.
+Claude Code goes by `name`. Anyone who looks for the file, or renames one of the two, misses the other.
 
 ## Bad
 ```text
@@ -18,7 +18,7 @@ agents/reviewer.md: name: reviewer
 ```
 
 ## Fix
-Rename one of both. There is no automatic fix.
+Rename one of the two. There is no automatic fix.
 
 ## Source
 SHOULD · code.claude.com/docs/en/sub-agents (2026-11): the name identifies the subagent, the file name does not have to
@@ -53,4 +53,4 @@ def check_repository(repository: Repository) -> Iterator[Hit]:
     for prompt, field, agree in named:
         if not agree and same >= 0.75 * len(named):
             message = f"the subagent is called {quote(field.value)}, its file {prompt.stem}.md"
-            yield Hit(field.span, message, "rename one of both", prompt.path)
+            yield Hit(field.span, message, "rename one of them", prompt.path)

@@ -42,7 +42,7 @@ DEFAULT = True
 def check_repository(repository: Repository) -> Iterator[Hit]:
     """Report each unknown event."""
     for source in repository.hooks:
-        for event in source.data if isinstance(source.data, dict) else ():
+        for event, _ in source.items():
             if event in CLAUDE_EVENTS or event in OTHER_EVENTS:
                 continue
             meant = near(event, CLAUDE_EVENTS)

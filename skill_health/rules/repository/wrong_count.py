@@ -5,7 +5,7 @@ Numbers of skills, subagents, slash commands and plugins in the `description` of
 marketplace (they must be the plugin's), and in the headings and first paragraphs of the README.md of a repository or
 plugin, where the number clearly means all of them ("42 skills", "all 42 skills"). It is right if any folder or plugin
 within has that many, if the entries of the marketplace are that many, or where a "+" follows and there are as many or
-more.
+more. Numbers in the texts of skills are judged by CL008, which is opt-in.
 
 ## Why
 It is the first number to go wrong, and the one that every reader can check.
@@ -24,19 +24,16 @@ It is the first number to go wrong, and the one that every reader can check.
 Correct the number, or leave it out. There is no automatic fix.
 
 ## Source
-evidence · a count in the text of a skill is judged by CL008; those of the READMEs of public collections, read 2026-11.
+evidence · counts in the READMEs of public collections, read 2026-11.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from skill_health.core.json_places import JsonPath
 from skill_health.rules._api import Hit, Severity
-from skill_health.rules.repository._json import JsonFile
 from skill_health.rules.repository._repository import Repository, above, text_of
 from skill_health.skill.model import Span
 from skill_health.text.patterns import lazy
@@ -60,11 +57,7 @@ _KINDS = {"skills": "skills", "plugins": "plugins", "commands": "commands", "sla
 def check_repository(repository: Repository) -> Iterator[Hit]:
     """Report each number that fits nothing."""
     for plugin in repository.plugins:
-        records: list[tuple[JsonFile, JsonPath, Mapping[str, Any]]] = [
-            (file, (), file.data) for file in (plugin.manifest, plugin.codex) if file
-        ]
-        records += [(entry.market, ("plugins", entry.at), entry.data) for entry in plugin.listed]
-        for file, lead, data in records:
+        for file, lead, data in plugin.records:
             description = text_of(data.get("description"))
             for number, more, what, words in _counts(description):
                 right = _count(repository, plugin.folder, what)

@@ -177,7 +177,7 @@ def _read(skill: Skill, context: Context) -> Iterator[SafetyText]:
     # Pictures that can hold scripts; only a browser would run them, so only these rules read them.
     svgs = (file for file in skill.files if file.lower().endswith(".svg") and _kind(file))
     for file, _ in zip(svgs, range(MAX_SVGS), strict=False):
-        picture = f"{skill.folder}/{file}" if skill.folder else file
+        picture = skill.path_of(file)
         drawn = context.read(picture)
         if drawn:
             yield _as_text(picture, False, drawn, about)

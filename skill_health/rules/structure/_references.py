@@ -18,8 +18,3 @@ def reference_files(skill: Skill) -> Iterator[str]:
             stem = path.rpartition("/")[2][:-3].lower()
             if stem not in _OTHER and stem != "skill":
                 yield path
-
-
-def below(skill: Skill, path: str) -> str:
-    """The path of a bundled file relative to the root."""
-    return f"{skill.folder}/{path}" if skill.folder else path

@@ -39,7 +39,7 @@ import re
 from collections.abc import Iterator
 
 from skill_health.rules._api import Context, Hit, Severity
-from skill_health.rules.structure._references import below, reference_files
+from skill_health.rules.structure._references import reference_files
 from skill_health.skill.model import Skill, Span
 from skill_health.text.patterns import lazy
 
@@ -61,7 +61,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     """Report each long reference file without a table of contents."""
     limit = context.config.limits.reference_lines
     for name in reference_files(skill):
-        path = below(skill, name)
+        path = skill.path_of(name)
         text = context.read(path) or ""
         count = text.count("\n") + (text[-1:] not in ("", "\n"))
         if count <= limit or text.count("\n#") < _HEADINGS:

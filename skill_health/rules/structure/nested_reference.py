@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from posixpath import dirname, join, normpath
 
 from skill_health.rules._api import Context, Hit, Severity
-from skill_health.rules.structure._references import below, reference_files
+from skill_health.rules.structure._references import reference_files
 from skill_health.skill.model import Skill, Span
 
 CODE = "ST010"
@@ -63,7 +63,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
     for name in names:
         if name in hidden:
             continue
-        path = below(skill, name)
+        path = skill.path_of(name)
         text = context.read(path) or ""
         if ".md" not in text or not any(other.rpartition("/")[2] in text for other in hidden):
             continue
