@@ -32,10 +32,9 @@ def command(
     from skill_health.init.plan import SetupOptions, carry_out, describe_repository, plan_setup, suggest_commands
 
     plan = plan_setup(path, SetupOptions(profile, workflow, baseline, force, source))
-    for line in describe_repository(plan):
-        click.echo(line)
-    click.echo()
-    for line in carry_out(plan, dry_run):
+    # Whoever reads only the first lines (`init | head`) gets all of the files.
+    done = list(carry_out(plan, dry_run))
+    for line in (*describe_repository(plan), "", *done):
         click.echo(line)
     if all(file.action == "keep" for file in plan.files):
         click.echo("nothing was written")

@@ -61,7 +61,8 @@ def matrix_blocks(matrix: HostMatrix) -> Iterator[Block]:
     yield TitleBlock("Why")
     for path, verdicts in odd:
         yield Sentence(path, strong=True)
-        reasons = [_told(*each) for each in _by_reason(verdicts)]
+        # One line may have a fault at several places.
+        reasons = list(dict.fromkeys(_told(*each) for each in _by_reason(verdicts)))
         yield Items(reasons, most=len(reasons))
 
 
