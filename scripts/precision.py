@@ -309,12 +309,12 @@ def hostile(checkouts: str) -> None:
         for title, samples in (("hostile skills", False), ("samples of a scanner", True)):
             chosen = [one for one in labels if one["half"] == half and (one["class"] == "sample") == samples]
             if chosen:
-                print(f"  {title}: {_share([owners[one['path']] in named for one in chosen])}")
+                print(f"  {title}: {_share_of([owners[one['path']] in named for one in chosen])}")
         whole: defaultdict[str, list[bool]] = defaultdict(list)
         for one in labels:
             if one["half"] == half and one["class"] != "sample":
                 whole[one["campaign"]].append(owners[one["path"]] in named)
-        print(f"  campaigns, all of whose skills are named: {_share([all(each) for each in whole.values()])}")
+        print(f"  campaigns, all of whose skills are named: {_share_of([all(each) for each in whole.values()])}")
         for campaign, each in sorted(whole.items()):
             print(f"    {campaign}: {sum(each)} of {len(each)}")
     others = {finding.skill for finding in report.findings} - known
@@ -326,8 +326,8 @@ def hostile(checkouts: str) -> None:
             touched = {finding.skill for finding in report.findings}
             each = [entry.path in touched for entry in report.skills]
             every += each
-            print(f"trusted, {half}: {trusted} touched {_share(each)}")
-        print(f"trusted, {half}: all touched {_share(every)}")
+            print(f"trusted, {half}: {trusted} touched {_share_of(each)}")
+        print(f"trusted, {half}: all touched {_share_of(every)}")
 
 
 def _lint_safety(checkouts: str, repository: str) -> Any:
@@ -345,7 +345,7 @@ def _skill_of(path: str, report: Any) -> str:
     return folders[folder]
 
 
-def _share(found: list[bool]) -> str:
+def _share_of(found: list[bool]) -> str:
     low, high = wilson(sum(found), len(found))
     return f"{sum(found)} of {len(found)} ({sum(found) / len(found):.3f}, {low:.3f} to {high:.3f})"
 
