@@ -145,6 +145,7 @@ def sample(checkouts: str) -> None:
         "skills": skills,
         "median_per_skill": sorted(levels)[len(levels) // 2],
         "mean_per_skill": round(sum(levels) / len(levels), 3),
+        "rules": sorted(rule.code for rule in all_rules() if rule.default),
         "found": {kind: sum(len(by_kind.get(kind, ())) for by_kind in found.values()) for kind in kinds},
     }
     BUILD.mkdir(parents=True, exist_ok=True)
@@ -405,11 +406,12 @@ def tables() -> dict[Path, str]:
     by_kind: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for verdict in verdicts:
         by_kind[f"{verdict['code']} {verdict['severity']}"].append(verdict)
-    rules: dict[str, dict[str, Any]] = {}
+    # A rule that was on and found nothing stands here without a figure; one that is newer does not stand here.
+    rules: dict[str, dict[str, Any]] = {code: {} for code in counts["rules"]}
     for kind, judged in sorted(by_kind.items()):
         code, severity = kind.split()
         found = estimate(judged)
-        rules.setdefault(code, {})[severity] = {
+        rules[code][severity] = {
             "right": sum(v["first"] == v["second"] == "right" for v in judged), "n": len(judged),
             "clusters": found.clusters, "low": found.low, "high": found.high,
         }  # fmt: skip

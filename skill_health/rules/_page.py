@@ -36,14 +36,10 @@ def page(rule: Rule) -> str:
 
 def precision_lines(rule: Rule) -> Iterator[str]:
     """For each severity the share of findings that were right on collections that no rule was tuned on."""
-    measured = precision().get(rule.code, {})
+    measured = precision().get(rule.code)
     if not measured:
-        why = (
-            "nothing was found on the collections kept apart for it"
-            if rule.default
-            else "only what is on by default is"
-        )
-        yield f": not measured, {why}"
+        yield f": not measured, {_why_not(rule, measured is not None)}"
+        return
     for severity, judged in measured.items():
         right, n, low, high = judged["right"], judged["n"], judged["low"], judged["high"]
         bounds = (
@@ -52,6 +48,14 @@ def precision_lines(rule: Rule) -> Iterator[str]:
             else f"95 % interval {low:.0%} to {high:.0%}"
         )
         yield f" as {severity}: {right} of {n} findings right ({right / n:.0%}, {bounds}; {judged['clusters']} collections)"
+
+
+def _why_not(rule: Rule, sampled: bool) -> str:
+    if not rule.default:
+        return "only what is on by default is"
+    if sampled:
+        return "nothing was found on the collections kept apart for it"
+    return "the rule was not on when the sample was drawn"
 
 
 def wilson(successes: float, n: int) -> tuple[float, float]:
@@ -65,7 +69,10 @@ def wilson(successes: float, n: int) -> tuple[float, float]:
 
 @cache
 def precision() -> dict[str, dict[str, Measured]]:
-    """The figures of each rule's judged sample, by code and severity (see docs/precision.md)."""
+    """The figures of each rule's judged sample, by code and severity (see docs/precision.md).
+
+    A rule that was on when the sample was drawn and found nothing has none; one that was not on is left out.
+    """
     path = os.path.join(os.path.dirname(__file__), "precision.json")
     try:
         with open(path, encoding="utf-8") as file:
