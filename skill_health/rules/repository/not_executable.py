@@ -2,9 +2,9 @@
 
 ## What
 Scripts with a `#!` line whose mode says that they cannot be executed, where the command of a hook or MCP server begins
-with them, or where a line of a shell block of a SKILL.md does (`./scripts/build.sh`, without `bash` before it). A
-skill that makes the script executable itself (`chmod`) is left alone, and so is everything on Windows, which has no
-such modes.
+with them, or where a line of a shell block of a SKILL.md does (`./scripts/build.sh`, without `bash` before it); that is
+information, as an agent finds another way, and some registries keep no modes at all. A skill that makes the script
+executable itself (`chmod`) is left alone, and so is everything on Windows, which has no such modes.
 
 ## Why
 The shell answers "Permission denied", and the hook or step is lost.
@@ -78,7 +78,7 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
             path = skill.path_of(file)
             if _cannot_run(path, context) and not _is_made_executable(skill, file):
                 span = Span(block.line + nth + block.fenced, line.find(file) + 1)
-                yield Hit(span, f"{file} is run by its name, and is not executable", _HELP)
+                yield Hit(span, f"{file} is run by its name, and is not executable", _HELP, severity=Severity.INFO)
 
 
 _HELP = "make it executable (git update-index --chmod=+x), or name its interpreter"
