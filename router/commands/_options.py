@@ -16,6 +16,7 @@ collection_options = all_of((
     click.argument("paths", nargs=-1, metavar="[PATH]..."),
     click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found."),
     click.option("--prompts", "prompt_files", multiple=True, metavar="FILE", help="Labelled prompts of any known format (the registry's)."),
+    click.option("--map", "field_map", metavar="FIELDS", help="How the files of --prompts call it: prompt=FIELD,skill=FIELD."),
     click.option("--prompt-ids", multiple=True, callback=listed, metavar="IDS", help="Only these prompts."),
     click.option("--skills", multiple=True, callback=listed, metavar="NAMES", help="Only prompts labelled with these skills; all are listed."),
     click.option("--split", multiple=True, callback=listed, metavar="NAMES", help="Only prompts of these splits, such as test."),

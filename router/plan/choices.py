@@ -33,6 +33,7 @@ class RouterOptions:
     paths: tuple[str, ...] = ()
     config_file: str | None = None
     prompt_files: tuple[str, ...] = ()
+    field_map: str | None = None
     prompt_ids: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
     split: tuple[str, ...] = ()

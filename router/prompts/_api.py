@@ -30,14 +30,23 @@ Found = Prompt | BadRecord
 
 @dataclass(frozen=True, slots=True)
 class FileShape:
-    """What a file looks like, whatever its name: "list", "object", "lines" (JSON lines), "table" (CSV) or "".
+    """What a file looks like, whatever its name: "list", "object", "lines" (JSON lines), "table" (CSV), "yaml" or "".
 
-    `keys` are those of its first records, or the columns of a table; `delimiter` separates those.
+    `keys` are those of its first records, or the columns of a table, which `delimiter` separates, or those of the one
+    object of an "object" or a "yaml" file; `inner` are those of the first records in a list of it.
     """
 
     kind: str = ""
     keys: frozenset[str] = frozenset()
     delimiter: str = ","
+    inner: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMap:
+    """What `--map` says: the fields of a file's records by our names for them, `prompt` and `skill` among them."""
+
+    names: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,16 +11,19 @@ from typing import Any
 from skill_health.core.strict_json import JsonProblem, item_lines, kind_of, top_level
 from skill_health.registries.records import BadRecord
 from skill_health.router.prompts._api import FileShape, Found, Known, PromptFile
-from skill_health.router.prompts._look import PLAN_KEYS, SET_KEYS, read_object
+from skill_health.router.prompts._look import LABEL_KEYS, PLAN_KEYS, SET_KEYS, TEXT_KEYS, read_object
 from skill_health.router.prompts._rows import row_prompt, unreadable
 
 TITLE = "prompts of eval sets"
+_CASES = "cases"
 
 
 def fits(look: FileShape) -> bool:
-    """A JSON object with a list of evals or queries."""
+    """A JSON object with a list of evals or queries, or of cases with a request and a label."""
     ours = not look.keys.isdisjoint(SET_KEYS) and look.keys.isdisjoint(PLAN_KEYS)
-    return look.kind in ("object", "lines") and ours
+    # Many things are called cases.
+    told = _CASES not in look.keys or not (look.inner.isdisjoint(TEXT_KEYS) or look.inner.isdisjoint(LABEL_KEYS))
+    return look.kind in ("object", "lines") and ours and told
 
 
 def read(file: PromptFile, known: Known) -> Iterator[Found]:
