@@ -9,7 +9,7 @@ import click
 
 from skill_health.bench.command_line import amount
 from skill_health.core.errors import CLEAN, FINDINGS, INTERRUPTED
-from skill_health.router.commands._options import model_options, skip_namesakes_option
+from skill_health.router.commands._options import model_options, namesakes_options
 
 if TYPE_CHECKING:
     from skill_health.router.instrument.check import InstrumentCheck
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Labelled prompts; thresholds are chosen on the split train.",
 )
-@skip_namesakes_option
+@namesakes_options
 @model_options
 @click.option(
     "--max-budget-usd",
@@ -95,7 +95,7 @@ def _check(given: RouterOptions) -> InstrumentCheck:
 
     inputs = load_inputs(
         given.paths, given.config_file, given.prompt_files, given.listing,
-        skip_namesakes=given.skip_namesakes,
+        namesakes=given.namesakes,
     )  # fmt: skip
     routing = inputs.config.router
     chosen, prices = choices(given, routing), price_table(routing)

@@ -61,7 +61,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
         _may_write(target, given)
     inputs = load_inputs(
         given.paths, given.config_file, given.prompt_files, "full", prompt_ids=given.prompt_ids,
-        skills=given.skills, splits=given.split, skip_namesakes=given.skip_namesakes,
+        skills=given.skills, splits=given.split, namesakes=given.namesakes,
         field_map=given.field_map,
     )  # fmt: skip
     problems = () if given.skip_bad else inputs.problems

@@ -38,7 +38,7 @@ class RouterOptions:
     skills: tuple[str, ...] = ()
     split: tuple[str, ...] = ()
     skip_bad: bool = False
-    skip_namesakes: bool = False
+    namesakes: str | None = None
     models: tuple[str, ...] = ()
     seed: int | None = None
     mode: Mode | None = None

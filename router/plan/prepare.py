@@ -181,13 +181,12 @@ def read_inputs(given: RouterOptions) -> tuple[RouterInputs, tuple[Prompt, ...]]
     Raises UsageError as `load_inputs` does.
     """
     where = (given.paths, given.config_file, given.prompt_files, given.listing)
-    skip = given.skip_namesakes
     inputs = everything = load_inputs(
-        *where, prompt_ids=given.prompt_ids, skills=given.skills, splits=given.split, skip_namesakes=skip,
+        *where, prompt_ids=given.prompt_ids, skills=given.skills, splits=given.split, namesakes=given.namesakes,
         field_map=given.field_map,
     )  # fmt: skip
     if given.prompt_ids or given.skills or given.split:
-        everything = load_inputs(*where, skip_namesakes=skip, field_map=given.field_map)
+        everything = load_inputs(*where, namesakes=given.namesakes, field_map=given.field_map)
     return inputs, tuple(prompt for prompt in everything.prompts if prompt.split == TRAIN)
 
 

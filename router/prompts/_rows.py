@@ -64,7 +64,7 @@ def _subject(row: Mapping[str, Any], known: Known, skill: str) -> str | None:
     named = next((row[key] for key in ("skill", "skill_name") if key in row), skill or ...)
     if named is ...:
         return None
-    return "" if _is_nobody(named) else known.name_of(named) or str(named)
+    return "" if _is_nobody(named) else known.name_near(named, skill) or str(named)
 
 
 def _by_expected(given: object, subject: str, known: Known) -> Label:

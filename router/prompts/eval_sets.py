@@ -40,11 +40,11 @@ def read(file: PromptFile, known: Known) -> Iterator[Found]:
         yield BadRecord(file.path, 1, 1, message, "It holds one object for each prompt.", "prompts")
         return
     at = dict(top_level(text))[key]
-    skill = _skill(data, known) or file.skill
+    skill = _skill(data, known, file.skill) or file.skill
     for line, item in zip(item_lines(text, at), items, strict=True):
         yield row_prompt(file, line, item, known, skill, default=True if key == "evals" else None)
 
 
-def _skill(data: Mapping[str, Any], known: Known) -> str:
+def _skill(data: Mapping[str, Any], known: Known, own: str) -> str:
     named = next((data[key] for key in ("skill_name", "skill") if key in data), None)
-    return (known.name_of(named) or named) if isinstance(named, str) else ""
+    return (known.name_near(named, own) or named) if isinstance(named, str) else ""

@@ -27,7 +27,7 @@ def read(file: PromptFile, known: Known) -> Iterator[Found]:
         yield unreadable(file, file.raw.decode("utf-8", "replace"), problem)
         return
     named = data.get("skill")
-    skill = (known.name_of(named) or named) if isinstance(named, str) and named else file.skill
+    skill = (known.name_near(named, file.skill) or named) if isinstance(named, str) and named else file.skill
     for key, fires in _LISTS.items():
         items = data.get(key) or YamlItems()
         if not isinstance(items, YamlItems):
