@@ -15,14 +15,14 @@ from skill_health.router.prompts._look import LABEL_KEYS, PLAN_KEYS, SET_KEYS, T
 from skill_health.router.prompts._rows import row_prompt, unreadable
 
 TITLE = "prompts of eval sets"
-_CASES = "cases"
+_TASKS = "evals"
 
 
 def fits(look: FileShape) -> bool:
     """A JSON object with a list of evals or queries, or of cases with a request and a label."""
     ours = not look.keys.isdisjoint(SET_KEYS) and look.keys.isdisjoint(PLAN_KEYS)
-    # Many things are called cases.
-    told = _CASES not in look.keys or not (look.inner.isdisjoint(TEXT_KEYS) or look.inner.isdisjoint(LABEL_KEYS))
+    # Tasks are meant for their skill; of anything else, and much is called cases, there must be labels.
+    told = _TASKS in look.keys or not (look.inner.isdisjoint(TEXT_KEYS) or look.inner.isdisjoint(LABEL_KEYS))
     return look.kind in ("object", "lines") and ours and told
 
 
@@ -42,7 +42,7 @@ def read(file: PromptFile, known: Known) -> Iterator[Found]:
     at = dict(top_level(text))[key]
     skill = _skill(data, known, file.skill) or file.skill
     for line, item in zip(item_lines(text, at), items, strict=True):
-        yield row_prompt(file, line, item, known, skill, default=True if key == "evals" else None)
+        yield row_prompt(file, line, item, known, skill, default=True if key == _TASKS else None)
 
 
 def _skill(data: Mapping[str, Any], known: Known, own: str) -> str:

@@ -309,3 +309,10 @@ def test_yaml_items_know_their_lines() -> None:
     items = read_yaml(b"# one\n- a\n\n-  b: c\n")
     assert isinstance(items, YamlItems)
     assert items.lines == (2, 4)
+
+
+@pytest.mark.parametrize("key", ["queries", "triggers", "cases"])
+def test_a_set_without_labels_is_something_else(key: str) -> None:
+    for records in ([{"prompt": "a", "class": "normal"}], [{"name": "a", "expected": "b"}], [], ["a"]):
+        (line,) = complaints(json.dumps({"skill": "sorting", key: records}))
+        assert "nothing in it looks like labelled prompts" in line
