@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from skill_health.bench.collection import SKIP, read_collection
+from skill_health.bench.collection import read_collection
 from skill_health.config.load import describe_refused
 from skill_health.config.settings import Config, SourceGlobs
 from skill_health.core.boundary import Boundary
@@ -27,6 +27,7 @@ from skill_health.router.prompts._load import (
     read_file,
     read_prompts,
 )
+from skill_health.router.prompts._mapped import parse_map
 from skill_health.router.records import NONE, Catalogue, Prompt
 from skill_health.text.near import either, nearest
 
@@ -59,30 +60,36 @@ def load_inputs(
     prompt_ids: Sequence[str] = (),
     skills: Sequence[str] = (),
     splits: Sequence[str] = (),
-    skip_namesakes: bool = False,
+    namesakes: str | None = None,
     plain: bool = False,
+    field_map: str | None = None,
 ) -> RouterInputs:
     """Find and read the skills that `paths` name (default: here) with the collection around them, and the prompts.
 
     Without `prompt_files` the prompts are those of the configured `sources.prompts`, else of `sources.activation`, else
     the trigger queries and then the eval sets in the skills' folders. `listing` is "full" or the key of a host, by
     default what the configuration says. The filters narrow the prompts, never the collection: by id, by the skills
-    that a prompt expects, accepts or rejects ("none" for those that expect no skill), and by split. `skip_namesakes`
-    is the setting `namesakes = "skip"`; where `plain`, names do not show the plugin.
+    that a prompt expects, accepts or rejects ("none" for those that expect no skill), and by split. `namesakes`
+    stands in for the setting of that name; where `plain`, names do not show the plugin. `field_map` says by which names
+    the records of `prompt_files` call what they hold.
 
     Raises UsageError for what the user got wrong, such as an empty collection, no prompts or a filter that leaves none.
     """
+    if field_map and not prompt_files:
+        raise UsageError("--map says how the files of --prompts are to be read: name them")
     paths = tuple(paths) or (os.curdir,)
     root, config = configure(paths, config_file, {})
-    if skip_namesakes:
-        config = skipping_namesakes(config)
+    config = with_namesakes(config, namesakes)
     discovery = discover(paths, config, root)
     if not discovery.entries:
         raise UsageError(f"no skill below {', '.join(paths)}: a skill is a folder with a SKILL.md")
     discovery, found = read_collection(discovery, config.router.namesakes, plain)
     listed = catalogue(found.skills, listing or config.router.listing, hosts(config.listing), found.names)
     known = known_skills(listed)
-    loaded = load_prompts(prompt_files, known, root) if prompt_files else prompts_beside(discovery, config, known)
+    if prompt_files:
+        loaded = load_prompts(prompt_files, known, root, parse_map(field_map) if field_map else None)
+    else:
+        loaded = prompts_beside(discovery, config, known)
     if not loaded.prompts and not loaded.problems:
         raise UsageError(f"no labelled prompt in {', '.join(prompt_files) or root}: there are only other files")
     left = _narrowed(loaded.prompts, known, prompt_ids, skills, splits)
@@ -115,9 +122,9 @@ def catalogue_at(
     return catalogue(found.skills, listing or config.router.listing, hosts(config.listing), found.names)
 
 
-def skipping_namesakes(config: Config) -> Config:
-    """The settings with `namesakes = "skip"`."""
-    return config._replace(router=config.router._replace(namesakes=SKIP))
+def with_namesakes(config: Config, namesakes: str | None) -> Config:
+    """The settings with what a command line says of namesakes, if it says anything."""
+    return config._replace(router=config.router._replace(namesakes=namesakes)) if namesakes else config
 
 
 class NoPromptsError(UsageError):

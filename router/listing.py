@@ -161,8 +161,8 @@ def _distinct(listed: Sequence[ListedSkill]) -> None:
         more = f" (and {rest} more such pair{'s' * (rest != 1)})" if rest else ""
         raise UsageError(
             f"two skills are called {one.name[:80]!r}: {one.path} and {two.path}{more}; an answer cannot tell them "
-            'apart: keep the first of each name by --skip-namesakes (`namesakes = "skip"` under [router]), or leave '
-            "some out by `exclude`"
+            'apart: put their folders before their names by --namesakes-by-path (`namesakes = "path"` under [router]), '
+            "keep the first of each name by --skip-namesakes, or leave some out by `exclude`"
         )
 
 

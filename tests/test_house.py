@@ -51,7 +51,7 @@ IMPORT_NAMES = {
 # What comes with an extra, and the only rooms of the linter's package that may import it.
 EXTRAS = {
     **dict.fromkeys(("numpy", "scipy"), "skill_health.stats"),
-    **dict.fromkeys(("certifi", "genai_prices", "httpx"), "skill_health.bench"),
+    **dict.fromkeys(("certifi", "genai_prices", "h11", "httpx"), "skill_health.bench"),
     **dict.fromkeys(("jinja2", "markupsafe", "vl_convert"), "skill_health.page"),
     **dict.fromkeys(("lsprotocol", "pygls"), "skill_health.server"),
 }

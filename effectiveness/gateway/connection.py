@@ -217,10 +217,10 @@ class Connection:
 
     async def _close(self, polite: bool) -> None:
         """Close the connection: after all was sent and taken, or at once where there is nobody to read it."""
-        if self._reading is not None:
-            self._reading.cancel()
-            await asyncio.gather(self._reading, return_exceptions=True)
         try:
+            if self._reading is not None:
+                self._reading.cancel()
+                await asyncio.gather(self._reading, return_exceptions=True)
             if polite:
                 with contextlib.suppress(OSError, TimeoutError):
                     async with asyncio.timeout(_CLOSE):

@@ -11,9 +11,10 @@ from typing import cast
 
 import httpx
 
+from skill_health.bench.http.connection import ConnectionPerCall
 from skill_health.bench.http.endpoint import Endpoint
 from skill_health.bench.http.failures import Failure, error_of, judge
-from skill_health.bench.http.fetch import Transports, decoded, describe_redirect, judge_connection, parsed
+from skill_health.bench.http.fetch import decoded, describe_redirect, judge_connection, parsed
 from skill_health.bench.providers._api import ProviderProtocol
 from skill_health.bench.redact import KeyFilter
 from skill_health.effectiveness.gateway.connection import JSON, BrokenAnswer, Exchange
@@ -32,12 +33,8 @@ class Forwarder:
 
     def __init__(self, endpoint: Endpoint, provider: ProviderProtocol, ledger: Ledger) -> None:
         self._endpoint, self._provider, self._ledger = endpoint, provider, ledger
-        self._connections = Transports(endpoint)
+        self._transport = ConnectionPerCall(endpoint.base_url)
         self._option = (provider.usage_option or ("",))[0].encode()
-
-    async def aclose(self) -> None:
-        """Close the connections to the server."""
-        await self._connections.aclose()
 
     async def send(
         self,
@@ -57,29 +54,22 @@ class Forwarder:
         request = httpx.Request(
             exchange.method, self._endpoint.base_url + path, headers={**headers, **key}, content=content
         )
-        # Ahead of our own timer: a handshake that is given up by httpx is cleaned up, one that is cancelled is not.
         request.extensions["timeout"] = {"connect": min(_CONNECT, 0.75 * self._endpoint.timeout)}
-        transport, sound = self._connections.take(), False
         try:
-            try:
-                if call is not None:
-                    call.free = False
-                async with asyncio.timeout(self._endpoint.timeout):
-                    response = await transport.handle_async_request(request)
-            except (httpx.HTTPError, OSError) as reason:
-                late = isinstance(reason, TimeoutError)
-                await self._unreached(exchange, self._lost(reason), call, 504 if late else 502)
-                return True
-            self._ledger.note_contact()
-            try:
-                taken = await self._answer(exchange, response, call, added)
-            finally:
-                with contextlib.suppress(httpx.HTTPError, OSError):
-                    await _stream(response).aclose()
-            sound = True
-            return taken
+            if call is not None:
+                call.free = False
+            async with asyncio.timeout(self._endpoint.timeout):
+                response = await self._transport.handle_async_request(request)
+        except (httpx.HTTPError, OSError) as reason:
+            late = isinstance(reason, TimeoutError)
+            await self._unreached(exchange, self._lost(reason), call, 504 if late else 502)
+            return True
+        self._ledger.note_contact()
+        try:
+            return await self._answer(exchange, response, call, added)
         finally:
-            await self._connections.put(transport, sound)
+            with contextlib.suppress(httpx.HTTPError, OSError):
+                await _stream(response).aclose()
 
     def _lost(self, reason: httpx.HTTPError | OSError) -> Failure:
         if isinstance(reason, TimeoutError):

@@ -120,7 +120,6 @@ class Gateway:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self._handler.aclose()
 
     def raise_bug(self) -> None:
         """Raise what went wrong in the gateway itself: no agent and no server may be blamed for it."""
@@ -210,10 +209,6 @@ class GatewayHandler:
         self._forwarder = Forwarder(upstream.endpoint, self._provider, self.ledger)
         self._plain = False
         self._reading, self._rested, self._asides = asyncio.Lock(), 0.0, 0
-
-    async def aclose(self) -> None:
-        """Close the connections to the server."""
-        await self._forwarder.aclose()
 
     def reject(self, status: int, message: str) -> bytes:
         """Note a refusal; the error for it in the provider's words."""

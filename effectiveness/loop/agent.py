@@ -136,24 +136,21 @@ async def _converse(job: LoopJob, workspace: str, skills: tuple[LoopSkill, ...])
         job.model, (Turn("user", job.prompt),), system_prompt(skills), None, TOOLS, job.max_output_tokens
     )
     size = len(talk.system) + len(job.prompt)
-    try:
-        for number in range(1, job.max_turns + 1):
-            outcome, protocol = await _ask(client, protocol, talk, f"{job.label}|{number}")
-            if outcome.completion is None:
-                return _failed(outcome, number - 1)
-            answer = outcome.completion
-            _step(answer)
-            if answer.end != "tools" or not answer.calls:
-                return _ended(answer, number)
-            results = tuple(_result(toolbox, index, call) for index, call in enumerate(answer.calls))
-            added = (answer.turn(), Turn("user", results=results))
-            talk = replace(talk, turns=(*talk.turns, *added))
-            size += sum(map(_size, added))
-            if size > MOST_TALK:
-                return {"stop_reason": "conversation_limit", "final": answer.text, "turns": number}
-        return {"stop_reason": "turn_limit", "final": answer.text, "turns": job.max_turns}
-    finally:
-        await client.aclose()
+    for number in range(1, job.max_turns + 1):
+        outcome, protocol = await _ask(client, protocol, talk, f"{job.label}|{number}")
+        if outcome.completion is None:
+            return _failed(outcome, number - 1)
+        answer = outcome.completion
+        _step(answer)
+        if answer.end != "tools" or not answer.calls:
+            return _ended(answer, number)
+        results = tuple(_result(toolbox, index, call) for index, call in enumerate(answer.calls))
+        added = (answer.turn(), Turn("user", results=results))
+        talk = replace(talk, turns=(*talk.turns, *added))
+        size += sum(map(_size, added))
+        if size > MOST_TALK:
+            return {"stop_reason": "conversation_limit", "final": answer.text, "turns": number}
+    return {"stop_reason": "turn_limit", "final": answer.text, "turns": job.max_turns}
 
 
 async def _ask(

@@ -7,20 +7,22 @@ import click
 from skill_health.bench.command_line import all_of, amount, listed
 from skill_health.router.plan.orders import ORDERS
 
-skip_namesakes_option = click.option(
-    "--skip-namesakes", is_flag=True, help="Of skills listed by one name, keep the first (`router.namesakes`)."
-)
+namesakes_options = all_of((
+    click.option("--skip-namesakes", "namesakes", flag_value="skip", help="Of skills listed by one name, keep the first (`router.namesakes`)."),
+    click.option("--namesakes-by-path", "namesakes", flag_value="path", help="List skills of one name with their folder: folder:name."),
+))  # fmt: skip
 """What to do where several skills are listed by one name."""
 
 collection_options = all_of((
     click.argument("paths", nargs=-1, metavar="[PATH]..."),
     click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found."),
     click.option("--prompts", "prompt_files", multiple=True, metavar="FILE", help="Labelled prompts of any known format (the registry's)."),
+    click.option("--map", "field_map", metavar="FIELDS", help="How the files of --prompts call it: prompt=FIELD,skill=FIELD."),
     click.option("--prompt-ids", multiple=True, callback=listed, metavar="IDS", help="Only these prompts."),
     click.option("--skills", multiple=True, callback=listed, metavar="NAMES", help="Only prompts labelled with these skills; all are listed."),
     click.option("--split", multiple=True, callback=listed, metavar="NAMES", help="Only prompts of these splits, such as test."),
     click.option("--skip-bad", is_flag=True, help="Go on without the records that cannot be read."),
-    skip_namesakes_option,
+    namesakes_options,
 ))  # fmt: skip
 """The collection, its prompts and which of them."""
 

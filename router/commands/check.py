@@ -9,7 +9,7 @@ import click
 
 from skill_health.bench.command_line import amount
 from skill_health.core.errors import CLEAN, FINDINGS, INTERRUPTED
-from skill_health.router.commands._options import model_options, skip_namesakes_option
+from skill_health.router.commands._options import model_options, namesakes_options
 
 if TYPE_CHECKING:
     from skill_health.router.instrument.check import InstrumentCheck
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Labelled prompts; thresholds are chosen on the split train.",
 )
-@skip_namesakes_option
+@namesakes_options
 @model_options
 @click.option(
     "--max-budget-usd",
@@ -84,6 +84,7 @@ def _check(given: RouterOptions) -> InstrumentCheck:
     from skill_health.router.inputs import load_inputs
     from skill_health.router.instrument.check import DirectAsker, ask_world, open_world
     from skill_health.router.plan.choices import choices
+    from skill_health.router.plan.context import check_contexts
     from skill_health.router.plan.forecast import forecast_plan, read_earlier, reservations
     from skill_health.router.plan.opening import open_models, refuse_uncapped
     from skill_health.router.routers._load import PROVIDER
@@ -94,7 +95,7 @@ def _check(given: RouterOptions) -> InstrumentCheck:
 
     inputs = load_inputs(
         given.paths, given.config_file, given.prompt_files, given.listing,
-        skip_namesakes=given.skip_namesakes,
+        namesakes=given.namesakes,
     )  # fmt: skip
     routing = inputs.config.router
     chosen, prices = choices(given, routing), price_table(routing)
@@ -110,7 +111,8 @@ def _check(given: RouterOptions) -> InstrumentCheck:
     asked = [model.spec for model in plan.models if model.choice.kind == PROVIDER]
     earlier = read_earlier(reports_folder(given.out, inputs.root, inputs.config), asked, chosen.mode) if asked else {}
     if asked:
-        found = forecast_plan(plan, prices.version, earlier, concurrency=given.concurrency)
+        notes = check_contexts(plan, prices, earlier)
+        found = forecast_plan(plan, prices.version, earlier, notes, concurrency=given.concurrency)
         echo("".join(f"{line}\n" for line in found.lines()), err=True)
     budget = Budget(None, cap)
     return asyncio.run(

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Compare two runs of the same prompts, paired.")
 @click.argument("run", metavar="RUN")
-@click.argument("baseline", metavar="BASELINE")
+@click.argument("baseline", metavar="[BASELINE]", required=False)
+@click.option("--model", metavar="MODEL", help="Only this model of RUN.")
+@click.option("--against", metavar="MODEL", help="The model of BASELINE (or of RUN) that --model is compared with.")
 @click.option(
     "--max-loss",
     type=click.FloatRange(0, 1),
@@ -29,11 +31,19 @@ if TYPE_CHECKING:
 )
 @click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
 def command(
-    run: str, baseline: str, max_loss: float | None, format_: str, out: str | None, config_file: str | None
+    run: str,
+    baseline: str | None,
+    model: str | None,
+    against: str | None,
+    max_loss: float | None,
+    format_: str,
+    out: str | None,
+    config_file: str | None,
 ) -> int:
     """Compare RUN with BASELINE: paired differences of each model, flips, and what was listed otherwise.
 
-    Both are ids or folders of runs. Runs of other prompts, another mode, listing or template are not compared.
+    Both are ids or folders of runs. Runs of other prompts, another mode, listing or template are not compared. With
+    --model and --against two models are compared, of two runs or of one.
     """
     from skill_health.bench.run_folder import find_run
     from skill_health.discovery.roots import reports_folder
@@ -41,10 +51,16 @@ def command(
     from skill_health.router.compare.compare import compare
     from skill_health.router.runs import load_run
 
+    if against and not model:
+        raise click.UsageError("--against needs --model: which model of RUN is compared with it?")
+    if not baseline and not against:
+        raise click.UsageError("with what? Name a BASELINE, or two models of RUN by --model and --against")
     root, config = configure((os.curdir,), config_file, {})
     most = config.router.max_loss if max_loss is None else max_loss
     reports = reports_folder(out, root, config)
-    found = compare(load_run(find_run(run, reports, ROUTER)), load_run(find_run(baseline, reports, ROUTER)), most)
+    one = load_run(find_run(run, reports, ROUTER))
+    other = load_run(find_run(baseline, reports, ROUTER)) if baseline else one
+    found = compare(one, other, most, models=(model, against or model) if model else None)
     click.echo(rendered(found, format_), nl=False)
     return FINDINGS if found.lost else CLEAN
 

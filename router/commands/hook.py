@@ -8,7 +8,7 @@ import click
 
 from skill_health.bench.command_line import listed
 from skill_health.core.errors import CLEAN, FINDINGS
-from skill_health.router.commands._options import skip_namesakes_option
+from skill_health.router.commands._options import namesakes_options
 
 
 @click.command(short_help="Before a commit: does every prompt still find its skill?")
@@ -21,7 +21,7 @@ from skill_health.router.commands._options import skip_namesakes_option
     "--since", metavar="REV", default="HEAD", envvar="PRE_COMMIT_FROM_REF", show_envvar=True, show_default=True,
     help="Compare with the commit where the branch left REV.",
 )  # fmt: skip
-@skip_namesakes_option
+@namesakes_options
 @click.option("--max-lost", type=click.IntRange(0), default=0, metavar="N", help="So many lost prompts pass (0).")
 def command(
     files: tuple[str, ...],
@@ -30,7 +30,7 @@ def command(
     models: tuple[str, ...],
     listing: str | None,
     since: str,
-    skip_namesakes: bool,
+    namesakes: str | None,
     max_lost: int,
 ) -> int:
     """Compare the listed skills with those of the last commit, and route the labelled prompts over both.
@@ -41,10 +41,10 @@ def command(
     """
     from skill_health.lint.pipeline import configure
     from skill_health.router.hook import base_of, is_touched, repository_of
-    from skill_health.router.inputs import skipping_namesakes
+    from skill_health.router.inputs import with_namesakes
 
     root, config = configure(files or (os.curdir,), config_file, {})
-    config = skipping_namesakes(config) if skip_namesakes else config
+    config = with_namesakes(config, namesakes)
     repository = repository_of(root)
     commit = base_of(repository, since)
     if commit is None:

@@ -10,7 +10,7 @@ import click
 
 from skill_health.core.errors import CLEAN
 from skill_health.core.files import read_whole
-from skill_health.router.commands._options import skip_namesakes_option
+from skill_health.router.commands._options import namesakes_options
 from skill_health.router.runs import ROUTER
 
 
@@ -27,7 +27,7 @@ from skill_health.router.runs import ROUTER
 @click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
 @click.option("--out", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
 @click.option("--skip-bad", is_flag=True, help="Go on without the prompts that cannot be read.")
-@skip_namesakes_option
+@namesakes_options
 def command(
     folder: str,
     paths: tuple[str, ...],
@@ -35,7 +35,7 @@ def command(
     config_file: str | None,
     out: str | None,
     skip_bad: bool,
-    skip_namesakes: bool,
+    namesakes: str | None,
 ) -> int:
     """Make a run of DIR, a folder results/<date>-<seed> of the plan's runner, for `report` and `compare`.
 
@@ -53,7 +53,7 @@ def command(
     # That runner shows no plugins.
     inputs = load_inputs(
         paths, config_file, prompt_files, "full",
-        skip_namesakes=skip_namesakes, plain=True,
+        namesakes=namesakes, plain=True,
     )  # fmt: skip
     lines = refuse_bad_records(inputs.problems, skip_bad)
     files = prompt_files or _sources(inputs.prompts, inputs.root)

@@ -52,6 +52,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     """
     from skill_health.router.audit import as_json, as_text, audit
     from skill_health.router.inputs import load_inputs
+    from skill_health.router.prompts._load import count_reasons
     from skill_health.text.terminal import wants_color
 
     given = AuditOptions(paths=paths, **options)
@@ -60,15 +61,15 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
         _may_write(target, given)
     inputs = load_inputs(
         given.paths, given.config_file, given.prompt_files, "full", prompt_ids=given.prompt_ids,
-        skills=given.skills, splits=given.split, skip_namesakes=given.skip_namesakes,
+        skills=given.skills, splits=given.split, namesakes=given.namesakes,
+        field_map=given.field_map,
     )  # fmt: skip
     problems = () if given.skip_bad else inputs.problems
     prompts = _split(inputs, given) if target else inputs.prompts
     found = audit(prompts, inputs.catalogue, inputs.config.limits)
     notes = inputs.notes
     if given.skip_bad and inputs.problems:
-        number = len(inputs.problems)
-        notes = (*notes, f"{number} bad record{'s' * (number != 1)} left out")
+        notes = (*notes, *count_reasons(inputs.problems))
     if given.format_ == "json":
         click.echo(as_json(found, inputs.problems, notes), nl=False)
     else:

@@ -40,8 +40,11 @@ def changed_skills(
     return tuple(found)
 
 
-def obstacles(run: RouterRun, baseline: RouterRun) -> Iterator[str]:
-    """Why the runs cannot be compared, and what to do about it; nothing where they can."""
+def obstacles(run: RouterRun, baseline: RouterRun, models: tuple[str, str] | None = None) -> Iterator[str]:
+    """Why the runs cannot be compared, and what to do about it; nothing where they can.
+
+    `models` are the one of the run and the one of the baseline that are compared, by default those in common.
+    """
     one, other = run.manifest, baseline.manifest
     for key, now, then in (("mode", one.mode, other.mode), ("listing", one.listing, other.listing)):
         if now != then:
@@ -61,7 +64,11 @@ def obstacles(run: RouterRun, baseline: RouterRun) -> Iterator[str]:
             f"the text or the labels of {list_some(differing)} differ ({len(differing)} of {len(both)} common prompts): "
             "run the baseline's descriptions again with these prompts, or leave them out of both by --prompt-ids"
         )
-    if not any(model.spec in _specs(baseline.facts) for model in run.facts.models):
+    if models is not None:
+        for side, spec in zip((run, baseline), models, strict=True):
+            if spec not in _specs(side.facts):
+                yield f"{side.run_id} did not ask {spec}, but {list_some(_specs(side.facts))}"
+    elif not any(model.spec in _specs(baseline.facts) for model in run.facts.models):
         yield f"they have no model in common: run {list_some(_specs(baseline.facts))} again with --models"
 
 

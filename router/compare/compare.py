@@ -222,18 +222,22 @@ Groups = Mapping[str, Collection[str]]
 
 
 def compare(
-    run: RouterRun, baseline: RouterRun, max_loss: float, groups: Groups | None = None
+    run: RouterRun,
+    baseline: RouterRun,
+    max_loss: float,
+    groups: Groups | None = None,
+    models: tuple[str, str] | None = None,
 ) -> RouterComparisonReport:
-    """The comparison.
+    """The comparison of the models that both runs asked, or of one of the run with one of the baseline.
 
     `groups` are prompts by the name of their group, by default all of them in one; each is tested by itself, and Holm's
     correction covers all models and groups. `lost` names the losses of top-1 beyond `max_loss` (see `router.losses`).
 
     Raises UsageError where the prompts, the mode, the listing or the template differ, or nothing is in common.
     """
-    if found := list(obstacles(run, baseline)):
+    if found := list(obstacles(run, baseline, models)):
         raise UsageError(f"{run.run_id} cannot be compared with {baseline.run_id}: {'; '.join(found)}")
-    return contrast(run, baseline, max_loss, groups)
+    return contrast(run, baseline, max_loss, groups, models=models)
 
 
 def contrast(
@@ -242,6 +246,7 @@ def contrast(
     max_loss: float,
     groups: Groups | None = None,
     sweep: SweepSelection | None = None,
+    models: tuple[str, str] | None = None,
 ) -> RouterComparisonReport:
     """The same for runs that are known to be comparable in the prompts that ask and expect the same in both.
 
@@ -250,8 +255,9 @@ def contrast(
     common = agreeing(run.facts, baseline.facts)
     parts = {name: set(prompts) & set(common) for name, prompts in (groups or {ALL: common}).items()}
     old = {column.model.spec: column for column in baseline.sheet.columns}
-    both = [(old[new.model.spec], new) for new in run.sheet.columns if new.model.spec in old]
-    models = _correct([_model(before, after, run, baseline, parts) for before, after in both])
+    met = {models[0]: models[1]} if models else {spec: spec for spec in old}
+    both = [(old[met[new.model.spec]], new) for new in run.sheet.columns if new.model.spec in met]
+    compared = _correct([_model(before, after, run, baseline, parts) for before, after in both])
     untested = {name for name in common if name in run.facts.untested or name in baseline.facts.untested}
     relisted = changed_skills(baseline.facts.shown.values(), run.facts.shown.values())
     return RouterComparisonReport(
@@ -269,10 +275,10 @@ def contrast(
         ),
         differences=tuple(differences(run, baseline)),
         cautions=(*_trust(run, baseline, both), *_gaps(run, baseline, both), *_unlisted(run, baseline, common)),
-        models=models,
-        lost=tuple(losses(models, max_loss, sweep.testable if sweep else len(common) - len(untested))),
-        powerless=powerless(models),
-        untrusted=tuple(model.model for model in models if run.trusted(model.model) is False),
+        models=compared,
+        lost=tuple(losses(compared, max_loss, sweep.testable if sweep else len(common) - len(untested))),
+        powerless=powerless(compared),
+        untrusted=tuple(model.model for model in compared if run.trusted(model.model) is False),
         note=LIVE,
         sweep=sweep,
     )
@@ -309,7 +315,8 @@ def _model(
         )
     return ComparedRouter(
         model=after.model.spec,
-        kind=after.model.kind,
+        against=before.model.spec if before.model.spec != after.model.spec else None,
+        kind=before.model.kind if after.model.kind == LOCAL else after.model.kind,
         resolved=ResolvedIdsChange(before=before.resolved, after=after.resolved),
         coverage=CoverageChange(before=coverage(before, baseline.facts), after=coverage(after, run.facts)),
         groups=tuple(groups),
@@ -332,13 +339,13 @@ def _correct(models: Sequence[ComparedRouter]) -> tuple[ComparedRouter, ...]:
 def _trust(run: RouterRun, baseline: RouterRun, both: list[tuple[ModelScores, ModelScores]]) -> Iterator[str]:
     for before, after in both:
         spec = after.model.spec
-        for side in (run, baseline):
-            if side.trusted(spec) is False:
-                yield f"{spec} is not to be trusted in {side.run_id}: the instrument check failed"
-        if after.model.kind == "simulated":
-            yield f"{spec} is simulated: no model was asked"
+        for side, column in ((run, after), (baseline, before)):
+            if side.trusted(column.model.spec) is False:
+                yield f"{column.model.spec} is not to be trusted in {side.run_id}: the instrument check failed"
+        for simulated in dict.fromkeys(each.model.spec for each in (after, before) if each.model.kind == "simulated"):
+            yield f"{simulated} is simulated: no model was asked"
         old, new = before.resolved, after.resolved
-        if old and new and old != new:
+        if spec == before.model.spec and old and new and old != new:
             yield f"{spec} is another model now: {', '.join(old)} -> {', '.join(new)}"
 
 

@@ -147,7 +147,8 @@ def numbers(found: RouterComparisonReport) -> Iterator[Block]:
 
 def _group(model: ComparedRouter, group: ComparedGroup) -> Iterator[Block]:
     name = "" if group.group == ALL else f", {group.group}"
-    yield TitleBlock(f"{model.model}{name}: {count(group.prompts, 'prompt')}")
+    against = f" against {model.against}" if model.against else ""
+    yield TitleBlock(f"{model.model}{against}{name}: {count(group.prompts, 'prompt')}")
     if not group.prompts:
         yield Sentence("Not testable: no prompt has a score in both runs.")
         return

@@ -173,7 +173,7 @@ class DirectAsker:
             try:
                 with meter.running():
                     reply = await model.router.ask(question)
-                attempt = read_attempt(reply, names, self._none_allowed, model.price)
+                attempt = read_attempt(reply, names, self._none_allowed, model.price, model.think_tags)
                 usd = attempt.usd if meter.charged else 0.0
             finally:
                 if model.wired:

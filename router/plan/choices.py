@@ -33,11 +33,12 @@ class RouterOptions:
     paths: tuple[str, ...] = ()
     config_file: str | None = None
     prompt_files: tuple[str, ...] = ()
+    field_map: str | None = None
     prompt_ids: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
     split: tuple[str, ...] = ()
     skip_bad: bool = False
-    skip_namesakes: bool = False
+    namesakes: str | None = None
     models: tuple[str, ...] = ()
     seed: int | None = None
     mode: Mode | None = None

@@ -32,7 +32,10 @@ def config_digest(routing: RouterSettings, providers: Iterable[str]) -> str:
     How fast is not among them, so that a run can be resumed at another pace.
     """
     used = {name: routing.providers[name] for name in sorted(set(providers)) if name in routing.providers}
-    return digest({name: [each.protocol, each.base_url, each.max_output_tokens] for name, each in used.items()})
+    return digest({
+        name: [each.protocol, each.base_url, each.max_output_tokens, *([True] if each.think_tags else [])]
+        for name, each in used.items()
+    })  # fmt: skip
 
 
 def freeze_listing(skills: Iterable[ListedSkill]) -> tuple[CatalogueSkill, ...]:

@@ -58,6 +58,11 @@ class OpenModel:
         return (self.choice.provider or Provider("")).concurrency if self.choice.kind == PROVIDER else MOST_AT_ONCE
 
     @property
+    def think_tags(self) -> bool:
+        """Whether thoughts may stand before its answers."""
+        return (self.choice.provider or Provider("")).think_tags
+
+    @property
     def wired(self) -> bool:
         """Whether its attempts count against caps: everything but what is computed here."""
         return self.choice.kind != "local"

@@ -15,6 +15,7 @@ from skill_health.documents._record import convert_record, record_values
 from skill_health.documents.router_manifest import FrozenSelection, LabelGap, MissedPrompt, RouterManifest
 from skill_health.router.inputs import RouterInputs, load_inputs
 from skill_health.router.instrument.planted import plant
+from skill_health.router.plan.context import check_contexts
 from skill_health.router.plan.forecast import CallForecast, forecast_plan, read_earlier, reservations, study_notes
 from skill_health.router.plan.opening import open_models, secrets_of, with_prices_of
 from skill_health.router.plan.plan import RouterPlan, to_manifest
@@ -147,7 +148,7 @@ def prepare(
         plan = replace(plan, models=with_prices_of(models, convert_record(place.stored, RouterManifest)))
     earlier = read_earlier(reports, [model.spec for model in plan.models if model.wired], choices.mode)
     done = {(str(name), str(spec), int(number)) for name, spec, number in place.done}
-    notes = [*study_notes(plan, train), *_check_note(plan)]
+    notes = [*check_contexts(plan, prices, earlier), *study_notes(plan, train), *_check_note(plan)]
     told = forecast_plan(plan, prices.version, earlier, notes, done, concurrency)
     return PreparedSweep(plan, place, train, prices, told, reservations(earlier), keys, reports)
 
@@ -180,12 +181,12 @@ def read_inputs(given: RouterOptions) -> tuple[RouterInputs, tuple[Prompt, ...]]
     Raises UsageError as `load_inputs` does.
     """
     where = (given.paths, given.config_file, given.prompt_files, given.listing)
-    skip = given.skip_namesakes
     inputs = everything = load_inputs(
-        *where, prompt_ids=given.prompt_ids, skills=given.skills, splits=given.split, skip_namesakes=skip
-    )
+        *where, prompt_ids=given.prompt_ids, skills=given.skills, splits=given.split, namesakes=given.namesakes,
+        field_map=given.field_map,
+    )  # fmt: skip
     if given.prompt_ids or given.skills or given.split:
-        everything = load_inputs(*where, skip_namesakes=skip)
+        everything = load_inputs(*where, namesakes=given.namesakes, field_map=given.field_map)
     return inputs, tuple(prompt for prompt in everything.prompts if prompt.split == TRAIN)
 
 

@@ -30,14 +30,23 @@ Found = Prompt | BadRecord
 
 @dataclass(frozen=True, slots=True)
 class FileShape:
-    """What a file looks like, whatever its name: "list", "object", "lines" (JSON lines), "table" (CSV) or "".
+    """What a file looks like, whatever its name: "list", "object", "lines" (JSON lines), "table" (CSV), "yaml" or "".
 
-    `keys` are those of its first records, or the columns of a table; `delimiter` separates those.
+    `keys` are those of its first records, or the columns of a table, which `delimiter` separates, or those of the one
+    object of an "object" or a "yaml" file; `inner` are those of the first records in a list of it.
     """
 
     kind: str = ""
     keys: frozenset[str] = frozenset()
     delimiter: str = ","
+    inner: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMap:
+    """What `--map` says: the fields of a file's records by our names for them, `prompt` and `skill` among them."""
+
+    names: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +69,8 @@ class PromptFile:
 class Known:
     """The skills that a label may name.
 
-    `aliases` maps what else skills are called, such as the name without that of a plugin or the name of the folder, to
-    those that are called so; a label must mean one. `folders` maps the path of a folder, relative to the root.
+    `aliases` maps what else skills are called, such as the name without that of a plugin, or the folder's name or
+    path, to those that are called so; a label must mean one. `folders` maps the path of a folder, relative to the root.
     """
 
     names: frozenset[str] = frozenset()
@@ -75,6 +84,10 @@ class Known:
         label = " ".join(label.split())
         meant = self.aliases.get(label, ())
         return label if label in self.names else meant[0] if len(meant) == 1 else None
+
+    def name_near(self, label: object, own: str) -> str | None:
+        """The skill that a label names in a file beside the skill `own`, which is meant before its namesakes."""
+        return own if own and own in self.several(label) else self.name_of(label)
 
     def several(self, label: object) -> tuple[str, ...]:
         """The skills that a label may mean; () where it means one, or none."""
@@ -104,7 +117,8 @@ def known_skills(catalogue: Catalogue) -> Known:
     folders = {skill.path.rpartition("/")[0]: skill.name for skill in skills}
     by_name = _grouped((alias, skill.name) for skill in skills for alias in skill.aliases)
     by_folder = _grouped((folder.rpartition("/")[2], name) for folder, name in folders.items())
-    return Known(names, {**by_folder, **by_name}, folders)
+    by_path = _grouped(folders.items())
+    return Known(names, {**by_path, **by_folder, **by_name}, folders)
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:

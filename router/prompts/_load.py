@@ -21,16 +21,28 @@ from skill_health.core.strict_json import quote
 from skill_health.discovery.roots import relative
 from skill_health.registries.records import BadRecord, problem_line
 from skill_health.router import prompts as package
-from skill_health.router.prompts._api import CLASH, MAX_BYTES, MAX_ID, MAX_TEXT, Found, Known, PromptFile, PromptFormat
+from skill_health.router.prompts import _mapped
+from skill_health.router.prompts._api import (
+    CLASH,
+    MAX_BYTES,
+    MAX_ID,
+    MAX_TEXT,
+    FieldMap,
+    Found,
+    Known,
+    PromptFile,
+    PromptFormat,
+)
 from skill_health.router.prompts._look import look_at
 from skill_health.router.records import NONE, Prompt
 from skill_health.rules.fixtures._records import same_text
 from skill_health.text.near import either, nearest
+from skill_health.text.patterns import lazy
 
 # Names of files that skills keep beside them; what is in a file decides how it is read.
 TRIGGERS = (
     "*trigger*.json", "*trigger*.jsonl", "*trigger*.csv", "eval_queries*.json", "eval-queries*.json",
-    "eval_set*.json", "eval-set*.json",
+    "eval_set*.json", "eval-set*.json", "*trigger*.yaml", "*trigger*.yml",
 )  # fmt: skip
 
 
@@ -38,6 +50,10 @@ EVALS = ("evals.json",)
 
 
 _REGISTRIES = ("prompts.jsonl", "activation-cases.jsonl")
+
+
+# What else may hold prompts where a folder is named and nothing in it has such a name.
+_DATA = ("*.json", "*.jsonl", "*.ndjson", "*.csv", "*.tsv", "*.yaml", "*.yml")
 
 
 _SKIPPED = frozenset(("node_modules", "__pycache__"))
@@ -49,14 +65,17 @@ _MAX_FOLDERS = 20_000
 def find_files(paths: Sequence[str], known: Known, root: str) -> tuple[PromptFile, ...]:
     """The named files, and below a named folder those that have the name of prompts, each once.
 
-    Raises UsageError where a path does not exist, and where a folder holds no such file.
+    Where a folder holds none of such a name, all its files of data are looked at. Raises UsageError where a path does
+    not exist, and where a folder holds no file that could have prompts.
     """
     found: dict[str, PromptFile] = {}
     for path in paths:
         if not os.path.exists(path):
             raise UsageError(f"no such file or folder of prompts: {path}")
         is_folder = os.path.isdir(path)
-        files = sorted(_below(path)) if is_folder else [path]
+        files = [path]
+        if is_folder:
+            files = sorted(_below(path, (*TRIGGERS, *EVALS, *_REGISTRIES))) or sorted(_below(path, _DATA))
         if not files:
             names = ", ".join((*_REGISTRIES, *TRIGGERS[:1], *EVALS))
             raise UsageError(f"no file of prompts below {path}: looked for {names} and the like; name the file")
@@ -94,13 +113,13 @@ def matching(names: Iterable[str], patterns: Sequence[str]) -> Iterator[str]:
             yield name
 
 
-def _below(folder: str) -> Iterator[str]:
-    """The files below a folder that have the name of prompts. Links are not followed, hidden folders not entered."""
+def _below(folder: str, patterns: Sequence[str]) -> Iterator[str]:
+    """The files below a folder whose names match a pattern. Links are not followed, hidden folders not entered."""
     for nth, (place, folders, files) in enumerate(os.walk(folder)):
         if nth >= _MAX_FOLDERS:
             raise UsageError(f"{folder} holds more than {_MAX_FOLDERS:,} folders: name the files of prompts")
         folders[:] = sorted(name for name in folders if name[0] != "." and name not in _SKIPPED)
-        yield from (os.path.join(place, name) for name in matching(sorted(files), (*TRIGGERS, *EVALS, *_REGISTRIES)))
+        yield from (os.path.join(place, name) for name in matching(sorted(files), patterns))
 
 
 _FOREIGN = 3  # so many unknown names and no known one: the file belongs to another collection
@@ -118,6 +137,7 @@ class SettledPrompts:
     prompts: dict[str, Prompt] = field(default_factory=dict)
     problems: list[BadRecord] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    passed_over: list[str] = field(default_factory=list)
     texts: dict[str, Prompt] = field(default_factory=dict)
 
     def add(self, path: str, found: Iterable[Found], known: Known) -> int:
@@ -259,6 +279,9 @@ def _bad(prompt: Prompt, message: str, advice: str) -> BadRecord:
     return BadRecord(path, int(line), 1, message, advice, "prompts", prompt.prompt_id)
 
 
+_QUOTED = lazy(r'"(?:[^"\\]|\\.)*["…]')
+
+
 MAX_PER_FILE = 100
 MAX_NAMED = 5
 
@@ -279,22 +302,27 @@ def formats() -> tuple[PromptFormat, ...]:
     return tuple(cast(PromptFormat, import_module(f"{package.__name__}.{name}")) for name in names)
 
 
-def load_prompts(paths: Sequence[str], known: Known, root: str = "") -> LoadedPrompts:
-    """Read the prompts of files, and of the eval files below folders. Raises UsageError where a path does not exist."""
-    return read_prompts(find_files(paths, known, root), known)
+def load_prompts(paths: Sequence[str], known: Known, root: str = "", fields: FieldMap | None = None) -> LoadedPrompts:
+    """Read the prompts of files, and of the eval files below folders, with `fields` as the names of what they hold.
+
+    Raises UsageError where a path does not exist.
+    """
+    return read_prompts(find_files(paths, known, root), known, fields)
 
 
-def read_prompts(files: Iterable[PromptFile], known: Known) -> LoadedPrompts:
+def read_prompts(files: Iterable[PromptFile], known: Known, fields: FieldMap | None = None) -> LoadedPrompts:
     """The prompts of files already read. Never raises on bad content; the order of the files does not matter."""
     settled = SettledPrompts()
     counts: dict[str, list[tuple[str, int]]] = {}
     for file in sorted(files, key=lambda file: (file.path, file.raw)):
-        form = _format(file, settled)
-        if form is not None:
+        if fields is not None and not _is_unreadable(file, settled):
+            count = settled.add(file.path, _mapped.read(file, fields, known), known)
+            counts.setdefault(_mapped.TITLE, []).append((file.path, count))
+        elif fields is None and (form := _format(file, settled)) is not None:
             count = settled.add(file.path, form.read(file, known), known)
             counts.setdefault(form.TITLE, []).append((file.path, count))
     read = sum(count for rows in counts.values() for _, count in rows)
-    notes = [*_counted(counts), *settled.notes]
+    notes = [*_counted(counts), *_passed_over(settled.passed_over), *settled.notes]
     if merged := read - len(settled.prompts):
         notes.append(f"{merged} of the records are about a request that stands elsewhere, too: the labels are joined")
     return LoadedPrompts(tuple(settled.prompts.values()), tuple(_capped(settled.problems)), tuple(notes))
@@ -310,23 +338,45 @@ def refuse_bad_records(problems: Sequence[BadRecord], skip: bool | None) -> list
         more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
         advice = "fix the records (`router prompts` lists them)" + ("" if skip is None else ", or give --skip-bad")
         raise UsageError(f"{lines[0]}{more}: {advice}")
-    return lines
+    return [*lines, *(count_reasons(problems) if len(lines) > 1 else ())]
 
 
 def _format(file: PromptFile, settled: SettledPrompts) -> PromptFormat | None:
     """The format of a file; None, with the reason, where it has none that is known."""
-    if fault := file.problem or _unreadable(file.raw):
-        settled.problems.append(BadRecord(file.path, 1, 1, fault, _advice(fault), "prompts"))
+    if _is_unreadable(file, settled):
         return None
     look = look_at(file.raw)
     found = next((form for form in formats() if form.fits(look)), None)
     if found is None and not file.named:
-        settled.notes.append(f"{file.path}: passed over, because it holds no labelled prompts")
+        settled.passed_over.append(file.path)
     elif found is None:
         titles = ", ".join(form.TITLE for form in formats())
         message = "nothing in it looks like labelled prompts"
-        settled.problems.append(BadRecord(file.path, 1, 1, message, f"What can be read: {titles}.", "prompts"))
+        advice = f"What can be read: {titles}; --map prompt=FIELD,skill=FIELD reads others."
+        settled.problems.append(BadRecord(file.path, 1, 1, message, advice, "prompts"))
     return found
+
+
+def _is_unreadable(file: PromptFile, settled: SettledPrompts) -> bool:
+    """Whether nothing can be read of a file, which is one problem."""
+    fault = file.problem or _unreadable(file.raw)
+    if fault:
+        settled.problems.append(BadRecord(file.path, 1, 1, fault, _advice(fault), "prompts"))
+    return bool(fault)
+
+
+def _passed_over(paths: Sequence[str]) -> Iterator[str]:
+    if len(paths) > MAX_NAMED:
+        yield f"{len(paths)} files passed over, because they hold no labelled prompts: {', '.join(paths[:MAX_NAMED])} ..."
+    else:
+        yield from (f"{path}: passed over, because it holds no labelled prompts" for path in paths)
+
+
+def count_reasons(problems: Sequence[BadRecord]) -> Iterator[str]:
+    """How many records are left out for each reason, the most frequent first, whatever they quote."""
+    reasons = Counter(_QUOTED.sub('"…"', problem.message) for problem in problems)
+    for reason, number in sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0])):
+        yield f"{number} record{'s' * (number != 1)} left out: {reason}"
 
 
 def _counted(counts: Mapping[str, Sequence[tuple[str, int]]]) -> Iterator[str]:

@@ -10,28 +10,34 @@ from skill_health.core.strict_json import JsonProblem, parse_object, read_line
 from skill_health.router.prompts._api import FileShape
 from skill_health.text.patterns import lazy
 
-TEXT_KEYS = frozenset(("query", "prompt", "question"))
-LABEL_KEYS = frozenset(("skill", "skill_name", "should_trigger", "expected", "expected_skill"))
+TEXT_KEYS = frozenset(("query", "prompt", "question", "user_prompt"))
+EXPECTED_KEYS = ("expected", "expected_skill", "expected_skills", "expected_owner", "expect")
+FIRES_KEYS = ("should_trigger", "should_activate")
+LABEL_KEYS = frozenset(("skill", "skill_name", *FIRES_KEYS, *EXPECTED_KEYS))
 PLAN_KEYS = frozenset(("prompt_id", "case_id", "expected_primary_skill"))
-SET_KEYS = ("evals", "queries", "triggers")
+SET_KEYS = ("evals", "queries", "triggers", "cases")
 _HEAD = 1 << 16
 _SAMPLE = 50
 _OPENING = 3  # a first line shorter than that opens an object that spans lines
 _KEY = lazy(r'"([a-z_]{1,40})"\s*:')
+_YAML_TOP = lazy(r"(?:^|\n)([A-Za-z_][\w-]{0,40}):(?=[ \r\n]|$)")
+_YAML_INNER = lazy(r"(?:^|\n)(?: *- +| +)([A-Za-z_][\w-]{0,40}):(?=[ \r\n]|$)")
+_COMMENT = b"//"
 _LIST = '{"":'
 
 
 def look_at(raw: bytes) -> FileShape:
     """The look of a file's bytes. Never raises."""
-    text = raw.removeprefix(BOM_UTF8).lstrip()
+    text = uncommented(raw.removeprefix(BOM_UTF8)).lstrip()
     if text[:1] == b"[":
         return FileShape("list", _keys_within(text[:_HEAD]))
     lines = [line for line in text[:_HEAD].split(b"\n") if line.strip()]
     if text[:1] == b"{":
         if (data := read_line(text).data) is not None:
-            return FileShape("object", frozenset(data))
+            return FileShape("object", frozenset(data), inner=_keys_in_lists(data))
         if len(lines[0].strip()) < _OPENING:
-            return FileShape("object", _keys_within(text[:_HEAD]))
+            keys = _keys_within(text[:_HEAD])
+            return FileShape("object", keys, inner=keys)
     elif lines and (table := _table(lines[0])):
         return table
     # The last line of the head may be cut off, unless the head is all there is.
@@ -39,7 +45,25 @@ def look_at(raw: bytes) -> FileShape:
     found = [data for line in whole[:_SAMPLE] if (data := read_line(line).data) is not None]
     if found:
         return FileShape("lines", frozenset(key for data in found for key in data))
-    return FileShape("lines", _keys_within(text[:_HEAD])) if text[:1] == b"{" else FileShape()
+    return FileShape("lines", _keys_within(text[:_HEAD])) if text[:1] == b"{" else _yaml(text[:_HEAD])
+
+
+def uncommented(raw: bytes) -> bytes:
+    """The bytes of JSON lines with an empty line for each that is a comment, `// ...`."""
+    if _COMMENT not in raw:
+        return raw
+    return b"\n".join(b"" if line.lstrip().startswith(_COMMENT) else line for line in raw.split(b"\n"))
+
+
+def _keys_in_lists(data: dict[str, Any]) -> frozenset[str]:
+    lists = [value[:_SAMPLE] for value in data.values() if isinstance(value, list)]
+    return frozenset(key for items in lists for item in items if isinstance(item, dict) for key in item)
+
+
+def _yaml(head: bytes) -> FileShape:
+    text = head.decode("utf-8", "replace")
+    top, inner = frozenset(_YAML_TOP.findall(text)), frozenset(_YAML_INNER.findall(text))
+    return FileShape("yaml", top, inner=inner) if top or inner else FileShape()
 
 
 def read_list(raw: bytes) -> tuple[str, list[Any]]:

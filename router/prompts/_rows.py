@@ -10,6 +10,7 @@ from skill_health.core.validation import problems
 from skill_health.registries.records import ID_OF, BadRecord, RegistryRecord, parse_registries
 from skill_health.registries.sources import SourceFile
 from skill_health.router.prompts._api import CLASH, Found, Known, PromptFile
+from skill_health.router.prompts._look import EXPECTED_KEYS, FIRES_KEYS
 from skill_health.router.records import NONE, Prompt
 
 
@@ -31,9 +32,10 @@ class LabelFault(NamedTuple):
 def read_label(row: Mapping[str, Any], known: Known, skill: str, default: bool | None) -> Label | LabelFault:
     """The label of a record; `skill` and `default` as in `row_prompt`."""
     subject = _subject(row, known, skill)
-    key = next((key for key in ("expected", "expected_skill") if key in row), "")
+    key = "expected" if "expected" in row else ""
     fires = row.get("should_trigger")
-    if fires is None and key:
+    agree = subject is None and fires is not None and fires is not _is_nobody(row.get(key))
+    if key and (fires is None or agree):
         return _by_expected(row[key], subject or "", known)
     fires = default if fires is None else fires
     if fires is None:
@@ -62,7 +64,7 @@ def _subject(row: Mapping[str, Any], known: Known, skill: str) -> str | None:
     named = next((row[key] for key in ("skill", "skill_name") if key in row), skill or ...)
     if named is ...:
         return None
-    return "" if _is_nobody(named) else known.name_of(named) or str(named)
+    return "" if _is_nobody(named) else known.name_near(named, skill) or str(named)
 
 
 def _by_expected(given: object, subject: str, known: Known) -> Label:
@@ -72,12 +74,12 @@ def _by_expected(given: object, subject: str, known: Known) -> Label:
 
 
 def _is_nobody(value: object) -> bool:
-    return value is None or (isinstance(value, str) and value.strip().casefold() == NONE)
+    return value is None or (isinstance(value, str) and value.strip().casefold() in ("", NONE))
 
 
 SCHEMA = "labelled-query"
 _FIELDS = f"The fields are described by the schema skill-health/{SCHEMA}/1."
-_TEXTS = ("query", "prompt", "question")
+_TEXTS = ("query", "prompt", "question", "user_prompt")
 
 
 def row_prompt(
@@ -99,6 +101,7 @@ def row_prompt(
 
     if not isinstance(row, Mapping):
         return bad(f"not an object but {kind_of(row)}", "Each record is an object with a query and a label.")
+    row, others = _canonical(row, default is not None)
     if found := problems(SCHEMA, row):
         return bad("; ".join(problem.message for problem in found[:3]), _FIELDS)
     text = next((row[key] for key in _TEXTS if key in row), "")
@@ -112,10 +115,31 @@ def row_prompt(
         text=text,
         expected=label.expected,
         known=label.is_known,
-        rejected=label.rejected,
+        acceptable=tuple(dict.fromkeys((*others, *_names(row.get("acceptable"))))),
+        rejected=tuple(dict.fromkeys((*label.rejected, *_names(row.get("rejected"))))),
         source=f"{file.path}:{line}",
         **extras(row),
     )
+
+
+def _names(value: object) -> tuple[str, ...]:
+    found = value if isinstance(value, list) else [value]
+    return tuple(name for name in found if isinstance(name, str) and name.strip())
+
+
+def _canonical(row: Mapping[str, Any], is_task: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """A record with one name for each of its labels; and who else may fire where several skills are expected.
+
+    What a task of an eval set expects is seldom a skill, so that there `expect` is not read.
+    """
+    found = {key: value for key, value in row.items() if key not in (*EXPECTED_KEYS, *FIRES_KEYS)}
+    expected = next((key for key in EXPECTED_KEYS if key in row and not (is_task and key == "expect")), "")
+    fires = next((key for key in FIRES_KEYS if key in row), "")
+    found |= ({"expected": row[expected]} if expected else {}) | ({"should_trigger": row[fires]} if fires else {})
+    names = row.get(expected)
+    if expected == "expected" or not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        return found, ()
+    return found | {"expected": names[0] if names else None}, tuple(names[1:])
 
 
 def extras(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,16 +11,19 @@ from typing import Any
 from skill_health.core.strict_json import JsonProblem, item_lines, kind_of, top_level
 from skill_health.registries.records import BadRecord
 from skill_health.router.prompts._api import FileShape, Found, Known, PromptFile
-from skill_health.router.prompts._look import PLAN_KEYS, SET_KEYS, read_object
+from skill_health.router.prompts._look import LABEL_KEYS, PLAN_KEYS, SET_KEYS, TEXT_KEYS, read_object
 from skill_health.router.prompts._rows import row_prompt, unreadable
 
 TITLE = "prompts of eval sets"
+_TASKS = "evals"
 
 
 def fits(look: FileShape) -> bool:
-    """A JSON object with a list of evals or queries."""
+    """A JSON object with a list of evals or queries, or of cases with a request and a label."""
     ours = not look.keys.isdisjoint(SET_KEYS) and look.keys.isdisjoint(PLAN_KEYS)
-    return look.kind in ("object", "lines") and ours
+    # Tasks are meant for their skill; of anything else, and much is called cases, there must be labels.
+    told = _TASKS in look.keys or not (look.inner.isdisjoint(TEXT_KEYS) or look.inner.isdisjoint(LABEL_KEYS))
+    return look.kind in ("object", "lines") and ours and told
 
 
 def read(file: PromptFile, known: Known) -> Iterator[Found]:
@@ -37,11 +40,11 @@ def read(file: PromptFile, known: Known) -> Iterator[Found]:
         yield BadRecord(file.path, 1, 1, message, "It holds one object for each prompt.", "prompts")
         return
     at = dict(top_level(text))[key]
-    skill = _skill(data, known) or file.skill
+    skill = _skill(data, known, file.skill) or file.skill
     for line, item in zip(item_lines(text, at), items, strict=True):
-        yield row_prompt(file, line, item, known, skill, default=True if key == "evals" else None)
+        yield row_prompt(file, line, item, known, skill, default=True if key == _TASKS else None)
 
 
-def _skill(data: Mapping[str, Any], known: Known) -> str:
+def _skill(data: Mapping[str, Any], known: Known, own: str) -> str:
     named = next((data[key] for key in ("skill_name", "skill") if key in data), None)
-    return (known.name_of(named) or named) if isinstance(named, str) else ""
+    return (known.name_near(named, own) or named) if isinstance(named, str) else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from skill_health.core.strict_json import quote
@@ -29,24 +29,43 @@ def fits(look: FileShape) -> bool:
 
 def read(file: PromptFile, known: Known) -> Iterator[Found]:
     """The rows of the table; one that holds bytes that are not UTF-8, or cells too many, is a bad record."""
+    for line, cells in read_table(file, look_at(file.raw).delimiter, column_name):
+        yield cells if isinstance(cells, BadRecord) else _row(file, line, cells, known)
+
+
+def read_table(
+    file: PromptFile, delimiter: str, name_of: Callable[[str], str] = str.strip
+) -> Iterator[tuple[int, dict[str, str] | BadRecord]]:
+    """The rows of a CSV file with their lines, as cells by the names of their columns; empty cells are left in."""
     text = file.raw.removeprefix(BOM_UTF8).decode("utf-8", "surrogateescape").replace("\r\n", "\n").replace("\r", "\n")
-    rows = csv.reader(_lines(text), delimiter=look_at(file.raw).delimiter, strict=True)
+    rows = csv.reader(_lines(text), delimiter=delimiter, strict=True)
     header: list[str] | None = None
     while True:
         line = rows.line_num + 1
         try:
             cells = next(rows, None)
         except csv.Error as error:
-            yield _bad(file, line, f"not CSV: {error}", "Close each quote and double the quotes within a cell.")
+            yield line, _bad(file, line, f"not CSV: {error}", "Close each quote and double the quotes within a cell.")
             continue
         if cells is None:
             return
         if not any(cell.strip() for cell in cells):
             continue
         if header is None:
-            header = [column_name(cell) for cell in cells]
+            header = [name_of(cell) for cell in cells]
+        elif fault := _fault(header, cells):
+            yield line, _bad(file, line, *fault)
         else:
-            yield _row(file, line, header, cells, known)
+            yield line, dict(zip(header, cells, strict=False))
+
+
+def _fault(header: Sequence[str], cells: Sequence[str]) -> tuple[str, str] | None:
+    if any("\udc80" <= char <= "\udcff" for cell in cells if not cell.isascii() for char in cell):
+        return "bytes that are not UTF-8", "Save the file as UTF-8."
+    if len(cells) > len(header):
+        message = f"{len(cells)} cells, but the header names {len(header)} columns"
+        return message, "Put cells that hold the separator in double quotes."
+    return None
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -58,14 +77,9 @@ def _lines(text: str) -> Iterator[str]:
         start = end
 
 
-def _row(file: PromptFile, line: int, header: Sequence[str], cells: Sequence[str], known: Known) -> Found:
-    if any("\udc80" <= char <= "\udcff" for cell in cells if not cell.isascii() for char in cell):
-        return _bad(file, line, "bytes that are not UTF-8", "Save the file as UTF-8.")
-    if len(cells) > len(header):
-        message = f"{len(cells)} cells, but the header names {len(header)} columns"
-        return _bad(file, line, message, "Put cells that hold the separator in double quotes.")
+def _row(file: PromptFile, line: int, cells: Mapping[str, str], known: Known) -> Found:
     row: dict[str, Any] = {}
-    for key, cell in zip(header, cells, strict=False):
+    for key, cell in cells.items():
         if cell.strip():
             row[key] = cell.strip() if key not in TEXT_KEYS else cell
         elif key in _EMPTY_IS_NULL:

@@ -1,4 +1,4 @@
-"""JSON lines of {query, skill, should_trigger}: one labelled request a line."""
+"""JSON lines of {query, skill, should_trigger}, or of a request and whom it expects; lines with `//` are comments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from skill_health.core.strict_json import JsonProblem, read_line, read_lines
 from skill_health.router.prompts._api import FileShape, Found, Known, PromptFile
-from skill_health.router.prompts._look import LABEL_KEYS, PLAN_KEYS, SET_KEYS, TEXT_KEYS, look_at
+from skill_health.router.prompts._look import LABEL_KEYS, PLAN_KEYS, SET_KEYS, TEXT_KEYS, look_at, uncommented
 from skill_health.router.prompts._rows import row_prompt, unreadable
 
 TITLE = "labelled queries"
@@ -20,8 +20,8 @@ def fits(look: FileShape) -> bool:
 
 def read(file: PromptFile, known: Known) -> Iterator[Found]:
     """The requests of the file; a line that is no object is a bad record. A single object may span several lines."""
-    single = look_at(file.raw).kind == "object"
-    for line in [read_line(file.raw)] if single else read_lines(file.raw):
+    single, raw = look_at(file.raw).kind == "object", uncommented(file.raw)
+    for line in [read_line(raw)] if single else read_lines(raw):
         if line.data is None:
             problem = line.problem or JsonProblem("unreadable")
             bad = unreadable(file, line.text, problem)

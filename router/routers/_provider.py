@@ -94,7 +94,7 @@ class ProviderRouter:
             from skill_health.bench.http.client import give_client_back
 
             self._client = None
-            await give_client_back(self._endpoint, self._timing)
+            give_client_back(self._endpoint, self._timing)
 
 
 def reply_of(outcome: CallOutcome) -> Reply:

@@ -15,6 +15,7 @@ from skill_health.documents._record import TokenUsage, convert_record
 from skill_health.documents.router_attempt import AttemptReply, RoutingAttempt
 from skill_health.router.records import NONE, Prompt, RankedReply, Reply, RoutingResult, Status
 from skill_health.text.patterns import lazy
+from skill_health.text.terminal import table_line
 
 MAX_CHARS = 1 << 16
 MAX_RATIONALE = 2_000
@@ -25,16 +26,22 @@ KINDS = (
 _FENCE = lazy(r"```[A-Za-z]{0,10}[ \t]*\n(.*)\n[ \t]*```", 16)
 
 
-def read_answer(text: str, names: Sequence[str], none_allowed: bool = True) -> RankedReply:
-    """Read one answer against the names that were shown. Never raises."""
+def read_answer(text: str, names: Sequence[str], none_allowed: bool = True, think_tags: bool = False) -> RankedReply:
+    """Read one answer against the names that were shown. Never raises.
+
+    With `think_tags`, thoughts may stand before it, up to `</think>`; servers that put `<think>` into their prompt
+    send no opening tag.
+    """
     stripped = text.strip()
-    if not stripped:
-        return RankedReply(kinds=("empty_answer",))
-    if len(stripped) > MAX_CHARS:
-        return RankedReply(kinds=("too_long",))
     notes: tuple[str, ...] = ()
+    if think_tags and _THOUGHTS_END in stripped:
+        stripped, notes = stripped.partition(_THOUGHTS_END)[2].strip(), (THOUGHTS,)
+    if not stripped:
+        return RankedReply(kinds=("empty_answer",), notes=notes)
+    if len(stripped) > MAX_CHARS:
+        return RankedReply(kinds=("too_long",), notes=notes)
     if fenced := _FENCE.fullmatch(stripped):
-        stripped, notes = fenced[1].strip(), ("fenced",)
+        stripped, notes = fenced[1].strip(), (*notes, "fenced")
     try:
         data = json.loads(stripped, parse_constant=_refuse, object_pairs_hook=_unique)
     except (ValueError, RecursionError):
@@ -72,7 +79,7 @@ def _checked(data: dict[str, Any], known: set[str], notes: tuple[str, ...]) -> R
     return RankedReply(
         ranking=() if kinds else tuple(ranking),
         confidence=None if confidence is None else float(confidence),
-        rationale=(rationale or "")[:MAX_RATIONALE].encode("utf-8", "replace").decode(),
+        rationale=table_line((rationale or "")[:MAX_RATIONALE]),
         kinds=tuple(sorted(kinds)),
         notes=notes,
     )
@@ -100,7 +107,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-TRUNCATED = "truncated"
+TRUNCATED, THOUGHTS = "truncated", "thoughts"
+_THOUGHTS_END = "</think>"
 _REPLY = ("status", "model", "request_id", "stop_reason", "duration_ms", "requests", "error", "stop")
 # What the provider certainly did not charge for: it had no such model, or refused to serve this account.
 _UNCHARGED = ("model_unavailable",)
@@ -121,7 +129,9 @@ class Attempt:
         return self.status in ("finished", "format_failure", "refusal", "truncated")
 
 
-def read_attempt(reply: Reply, names: Sequence[str], none_allowed: bool, price: TieredPrice | None) -> Attempt:
+def read_attempt(
+    reply: Reply, names: Sequence[str], none_allowed: bool, price: TieredPrice | None, think_tags: bool = False
+) -> Attempt:
     """What one reply comes to.
 
     A reply that was cut off at its limit counts as finished, with a note, where a whole answer stands in it.
@@ -129,7 +139,7 @@ def read_attempt(reply: Reply, names: Sequence[str], none_allowed: bool, price: 
     usd = 0.0 if reply.status in _UNCHARGED or reply.stop else cost(price, reply.usage)
     if reply.status not in ("finished", "truncated"):
         return Attempt(reply, reply.status, RankedReply(), usd)
-    answer = read_answer(reply.text, names, none_allowed)
+    answer = read_answer(reply.text, names, none_allowed, think_tags)
     if reply.status == "truncated":
         if answer.kinds:
             return Attempt(reply, "truncated", RankedReply(), usd)

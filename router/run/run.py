@@ -100,7 +100,7 @@ class RouterRunner(RunnerWork[PlannedCall]):
         for event in self.journal.past.ends.get(key, ()):
             if told := from_event(event):
                 number, reply = told
-                attempt = read_attempt(reply, names, self.plan.template.none_allowed, model.price)
+                attempt = read_attempt(reply, names, self.plan.template.none_allowed, model.price, model.think_tags)
                 if attempt.answered:
                     found.setdefault(number, attempt)
         return found
@@ -143,7 +143,7 @@ class RouterRunner(RunnerWork[PlannedCall]):
             await begin()
             with meter.running():
                 reply = await model.router.ask(request)
-            attempt = read_attempt(reply, names, self.plan.template.none_allowed, model.price)
+            attempt = read_attempt(reply, names, self.plan.template.none_allowed, model.price, model.think_tags)
             if attempt.usd is None and not meter.charged:
                 attempt = replace(attempt, usd=0.0)
             actual = attempt.usd

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -13,7 +14,7 @@ from skill_health.lint.check import load_skill
 from skill_health.rules.routing._groups import name_key
 from skill_health.skill.model import Skill
 
-REFUSE, SKIP = "refuse", "skip"
+REFUSE, SKIP, BY_PATH = "refuse", "skip", "path"
 UNREADABLE = frozenset(("directory", "dangling", "loop", "unreadable"))
 _SHOWN = 5
 
@@ -42,7 +43,8 @@ def name_skills(
 
     Of skills with the same name and the same SKILL.md, one counts. Others that are listed by the same name are all
     kept, for the catalogue to refuse, unless `namesakes` is "skip", which keeps one: the first of those with the fewest
-    folders in their path. If `plain`, names do not include plugins.
+    folders in their path; or "path", which puts each one's folder before its name. If `plain`, names do not include
+    plugins.
     """
     ordered = sorted(skills, key=lambda skill: (skill.path.count("/"), skill.path))
     called = {skill.path: (plain_name(skill), plugins.qualify(skill.folder, plain_name(skill))) for skill in ordered}
@@ -51,6 +53,10 @@ def name_skills(
     left: dict[str, list[Skill]] = {}
     if namesakes == SKIP:
         single, left = _first_of(single, lambda skill: name_key(listed[skill.path]))
+    if namesakes == BY_PATH:
+        shared = Counter(name_key(listed[skill.path]) for skill in single)
+        placed = {skill.path: _with_place(skill) for skill in single if shared[name_key(listed[skill.path])] > 1}
+        listed |= placed
     names = {}
     for skill in single:
         own = listed[skill.path]
@@ -66,6 +72,13 @@ def name_skills(
 def plain_name(skill: Skill) -> str:
     """The name of a skill as in its own file, on one line."""
     return " ".join(skill.name.split())
+
+
+def _with_place(skill: Skill) -> str:
+    """The name after the folder that tells it from its namesakes, without the skill's own where that has its name."""
+    above, _, own = skill.folder.replace(os.sep, "/").rpartition("/")
+    place = above if name_key(own) == name_key(plain_name(skill)) else skill.folder.replace(os.sep, "/")
+    return f"{place}:{plain_name(skill)}" if place else plain_name(skill)
 
 
 def _content(skill: Skill) -> Hashable:

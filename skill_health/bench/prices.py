@@ -101,6 +101,13 @@ class PriceTable:
 
         return published(protocol, model, self.base_urls.get(spec.partition(":")[0], ""), self.as_of, self.installed)
 
+    def context_of(self, protocol: str, spec: str, model: str) -> int | None:
+        """The tokens that a question to a provider's model may have, by the price data; None if unknown."""
+        if not self.installed:
+            return None
+        found = _published_model(protocol, model, self.base_urls.get(spec.partition(":")[0], ""))
+        return found[1].context_window if found else None
+
 
 def price_table(routing: RouterSettings, as_of: date | None = None) -> PriceTable:
     """The prices in force under a configuration on a day (default: today, UTC). Imports no price data."""
@@ -199,6 +206,15 @@ def published(protocol: str, model: str, base_url: str, as_of: date, version: st
 
     None if the server, the model or one of the model's two main prices is not in the data.
     """
+    found = _published_model(protocol, model, base_url)
+    if found is None:
+        return None
+    provider, info = found
+    return price_on(info, as_of, f"{PACKAGE} {version}: {provider}/{info.id}")
+
+
+def _published_model(protocol: str, model: str, base_url: str) -> tuple[str, ModelInfo] | None:
+    """The provider and the model in the data."""
     home = None if base_url else _vendor(protocol)
     model = model.removeprefix("models/") if home == "google" else model
     if not model or not (base_url or home):
@@ -207,7 +223,7 @@ def published(protocol: str, model: str, base_url: str, as_of: date, version: st
         provider, info = _snapshot().find_provider_model(model, None, home, base_url or None)
     except LookupError:
         return None
-    return price_on(info, as_of, f"{PACKAGE} {version}: {provider.id}/{info.id}")
+    return provider.id, info
 
 
 def _vendor(protocol: str) -> str | None:

@@ -88,6 +88,7 @@ class Provider(NamedTuple):
     """One server that answers models of this name. The key is in the environment variable `key_env`, never here.
 
     `protocol` names a module of bench/providers. Times are seconds; `requests_per_minute` 0 means no limit of ours.
+    `context` are the tokens that question and answer may have together, 0 where the price data may say it.
     """
 
     protocol: str
@@ -98,6 +99,8 @@ class Provider(NamedTuple):
     timeout: int = 120
     idle_timeout: int = 60
     requests_per_minute: int = 0
+    context: int = 0
+    think_tags: bool = False
 
 
 class ModelPrice(NamedTuple):

@@ -86,10 +86,13 @@ class ComparedPrompts(Record, frozen=True, kw_only=True):
 
 
 class ComparedRouter(Record, frozen=True, kw_only=True):
-    """One model of both runs."""
+    """One model of both runs, or one of the run against another of the baseline."""
 
     model: str
+    against: str | None = None
+    """The model of the baseline where that is another one."""
     kind: RouterKind
+    """That of both; of two kinds the one whose answers are not computed here."""
     resolved: ResolvedIdsChange
     coverage: CoverageChange
     groups: tuple[ComparedGroup, ...]

@@ -203,7 +203,7 @@ def test_only_some_headers_go_either_way() -> None:
         async with Server(react) as server, opened(server, "anthropic") as gateway, agent(gateway) as client:
             answer = await client.post("/v1/messages", json=asking("anthropic"), headers=sent)
         passed = {"accept", "anthropic-beta", "content-type", "user-agent", "x-api-key"}
-        assert set(server.got[0].headers) == passed | {"host", "content-length", "accept-encoding"}
+        assert set(server.got[0].headers) == passed | {"host", "connection", "content-length", "accept-encoding"}
         assert set(answer.headers) == {
             "content-type", "request-id", "anthropic-ratelimit-requests-remaining", "transfer-encoding",
         }  # fmt: skip

@@ -51,7 +51,8 @@ class Reaction:
 
     `delay` seconds pass before the first byte; `drip` = (bytes, seconds) sends the body in such pieces; after `cut`
     bytes of the body (or of `raw`) the connection is reset; `hang` never answers; `raw` replaces the whole response,
-    status line included, after which the connection is closed; `close` ends the connection after the answer.
+    status line included, after which the connection is closed; `close` ends the connection after the answer; the
+    `tail` is (seconds, bytes) that follow it, on a connection that stays open whatever the client asked for.
     """
 
     status: int = 200
@@ -64,6 +65,7 @@ class Reaction:
     hang: bool = False
     raw: bytes | None = None
     close: bool = False
+    tail: Sequence[tuple[float, bytes]] = ()
 
     def but(self, **changes: Any) -> Reaction:
         """The same with other settings."""
@@ -255,6 +257,7 @@ class Loopback:
     react: Callable[[Seen], Reaction] = always_none
     seen: list[Seen] = field(default_factory=list)
     connections: int = 0
+    open: int = 0
     port: int = 0
 
     @property
@@ -291,6 +294,7 @@ class Loopback:
         assert task is not None
         self._tasks.add(task)
         self.connections += 1
+        self.open += 1
         try:
             async for seen in self._requests(reader):
                 if not await self._respond(seen, writer):
@@ -299,6 +303,7 @@ class Loopback:
             pass
         finally:
             self._tasks.discard(task)
+            self.open -= 1
             writer.close()
             with contextlib.suppress(OSError, asyncio.CancelledError):
                 await writer.wait_closed()
@@ -343,12 +348,19 @@ class Loopback:
         head = f"HTTP/1.1 {reaction.status} Whatever\r\n" + "".join(f"{name}: {value}\r\n" for name, value in fields)
         body = reaction.body if reaction.cut is None else reaction.body[: reaction.cut]
         size, pause = reaction.drip or (len(body) or 1, 0.0)
-        writer.write(head.encode("latin-1") + b"\r\n" + (body if reaction.drip is None else b""))
+        # What follows without a pause leaves in one piece, as from a server that pipelines.
+        later = list(reaction.tail)
+        at_once = b"".join(later.pop(0)[1] for _ in reaction.tail if later and not later[0][0])
+        writer.write(head.encode("latin-1") + b"\r\n" + (body + at_once if reaction.drip is None else b""))
         await writer.drain()
         for at in range(0, len(body) if reaction.drip else 0, size):
             writer.write(body[at : at + size])
             await writer.drain()
             await asyncio.sleep(pause)
+        for seconds, data in later:
+            await asyncio.sleep(seconds)
+            writer.write(data)
+            await writer.drain()
         if reaction.cut is not None:
             _reset(writer)
         return not reaction.close and reaction.cut is None

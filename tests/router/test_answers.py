@@ -74,6 +74,46 @@ def test_bad_answers(text: str, kinds: set[str]) -> None:
     assert answer.ranking == ()
 
 
+THOUGHTFUL = [
+    (f"<think>Is it beta?</think>\n{said()}", ("alpha",), ("thoughts",)),
+    (f"<think>\n\n</think>\n\n```json\n{said()}\n```", ("alpha",), ("thoughts", "fenced")),
+    (f'<think>{{"ranking": ["beta"]}} no</think>{said()}', ("alpha",), ("thoughts",)),
+    (f"The opening tag stood in the server's prompt.</think>{said()}", ("alpha",), ("thoughts",)),
+    (f"<think>{'hm ' * MAX_CHARS}</think>{said()}", ("alpha",), ("thoughts",)),
+    (said(), ("alpha",), ()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "ranking", "notes"), THOUGHTFUL, ids=range(len(THOUGHTFUL)))
+def test_thoughts_before_an_answer_are_accepted_where_they_are_declared(
+    text: str, ranking: tuple[str, ...], notes: tuple[str, ...]
+) -> None:
+    answer = read_answer(text, NAMES, think_tags=True)
+    assert (answer.ranking, answer.kinds, answer.notes) == (ranking, (), notes)
+    if notes:
+        assert set(read_answer(text, NAMES).kinds) <= {"prose", "too_long"}
+        assert read_answer(text, NAMES).kinds
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("<think>all of it", ("prose",)),
+        ("<think>all of it</think>", ("empty_answer",)),
+        (f"<think>one</think><think>two</think>{said()}", ("prose",)),
+        (f"{said()}<think>after</think>", ("empty_answer",)),
+    ],
+)
+def test_thoughts_anywhere_else_are_a_failure(text: str, kinds: tuple[str, ...]) -> None:
+    assert read_answer(text, NAMES, think_tags=True).kinds == kinds
+
+
+def test_rationales_hold_nothing_that_a_terminal_obeys() -> None:
+    shown = read_answer(said(rationale="a\x1b[31mred\x07\x9b2J\u202eright\nnext\ud800"), NAMES).rationale
+    assert shown == "a\\x1b[31mred\\x07\\x9b2J\\u{202e}right next\\u{d800}"
+    shown.encode()
+
+
 def test_every_kind_has_a_case() -> None:
     assert set().union(*(kinds for _, kinds in BAD)) == set(KINDS)
 

@@ -207,7 +207,7 @@ def test_bad_records_are_findings_unless_they_are_left_out(write: Write) -> None
     )
     result = call(root, "--skip-bad")
     assert result.return_value == CLEAN
-    assert "note: 1 bad record left out" in result.output
+    assert "note: 1 record left out: expected_primary_skill is missing" in result.output
 
 
 def test_the_split_is_written_and_kept(write: Write) -> None:

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from made_runs import SKILLS, checked, frozen, manifest, prompt, result, simulate, values
+from made_runs import SKILLS, checked, frozen, manifest, prompt, replace, result, simulate, values
 
 from skill_health.commands.router import command
 from skill_health.core.errors import UsageError
@@ -477,6 +477,56 @@ def put(folder: Path, given: dict[str, Any], results: Sequence[RoutingResult]) -
     (place / "manifest.json").write_text(json.dumps(given), encoding="utf-8")
     lines = (json.dumps(values(each)) for each in results)
     (place / "results.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def test_two_models_of_one_run_or_of_two_are_compared_prompt_by_prompt() -> None:
+    """The figures are those of the same answers given under one name."""
+    base = manifest(prompts(60), models=["maker:one", "maker:two"])
+    answers = {"maker:one": right(0.5), "maker:two": right(0.9)}
+    results = simulate(base, answers, seed=3)
+    run = made(base, results)
+    (found,) = compare(run, run, 0.02, models=("maker:one", "maker:two")).models
+    assert (found.model, found.against) == ("maker:one", "maker:two")
+    alone = manifest(prompts(60))
+    mine = [each for each in results if each.model == "maker:one"]
+    theirs = [replace(each, model="maker:one") for each in results if each.model == "maker:two"]
+    (same,) = compare(made(later(alone), mine), made(alone, theirs), 0.02).models
+    assert values(found.groups) == values(same.groups)
+    assert found.groups[0].metrics["top1"].difference.value == pytest.approx(
+        found.groups[0].metrics["top1"].after - found.groups[0].metrics["top1"].before
+    )
+    second = made(later(manifest(prompts(60), models=["maker:two"])), [r for r in results if r.model == "maker:two"])
+    (across,) = compare(run, second, 0.02, models=("maker:one", "maker:two")).models
+    assert values(across.groups) == values(found.groups)
+    text = as_text(document(compare(run, second, 0.02, models=("maker:one", "maker:two"))))
+    assert "maker:one against maker:two: 60 prompts" in text
+    with pytest.raises(UsageError, match="did not ask maker:six, but maker:one, maker:two"):
+        compare(run, run, 0.02, models=("maker:one", "maker:six"))
+
+
+def test_of_a_local_router_and_a_model_the_difference_is_chance() -> None:
+    base = manifest(prompts(40), models=[{"spec": "lexical:tfidf", "kind": "local"}, "maker:one"])
+    results = simulate(base, {"lexical:tfidf": right(0.8), "maker:one": right(0.9)}, seed=1)
+    run = made(base, results)
+    for models in (("lexical:tfidf", "maker:one"), ("maker:one", "lexical:tfidf")):
+        found = compare(run, run, 0.0, models=models)
+        assert found.models[0].kind == "provider"
+        assert {loss.how for loss in found.lost} <= {"significant"}
+
+
+def test_the_command_needs_something_to_compare_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    base = manifest(prompts(40), models=["maker:one", "maker:two"])
+    put(tmp_path, base, simulate(base, {"maker:one": right(0.9), "maker:two": right(0.9)}, seed=1))
+
+    def call(*more: str) -> Any:
+        arguments = ["compare", "20260515T120000Z-abc", *more, "--out", str(tmp_path)]
+        return CliRunner().invoke(command, arguments, standalone_mode=False)
+
+    assert "maker:one against maker:two" in call("--model", "maker:one", "--against", "maker:two").output
+    assert "Name a BASELINE" in str(call().exception)
+    assert "Name a BASELINE" in str(call("--model", "maker:one").exception)
+    assert "--against needs --model" in str(call("--against", "maker:one").exception)
 
 
 @pytest.mark.parametrize(("format_", "begins"), [("text", "Router: 2026"), ("md", "# Router: 2026"), ("json", "{\n ")])

@@ -139,6 +139,13 @@ CASES: dict[str, Case] = {
     ),
     "deep JSON": Case(bent(lambda seen, good: good.but(body=deep(100_000))), error="nested too deeply"),
     "deep JSON in an error": Case(lambda seen: Reaction(400, deep(100_000)), error="400 Bad Request"),
+    "key of the answer twice": Case(
+        bent(lambda seen, good: good.but(body=b'{"model": "x", ' + good.body[1:-1] + b', "model": "y"}')),
+        error="a key stands twice",
+    ),
+    "key far inside twice": Case(
+        bent(lambda seen, good: good.but(body=good.body[:-1] + b', "x": [{"a": 1, "a": 2}]}')), error="a key stands twice"
+    ),
     "JSON list": Case(bent(lambda seen, good: good.but(body=b"[1]")), error="not an object"),
     "JSON of something else": Case(bent(lambda seen, good: good.but(body=b'{"hello": []}')), error="base-url"),
     "number of 5,000 digits": Case(

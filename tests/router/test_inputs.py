@@ -84,6 +84,20 @@ def test_named_files_stand_in_for_the_registry(write: Write) -> None:
     assert [prompt.text for prompt in inputs.prompts] == ["Do m.", "Do a.", "Do x."]
 
 
+def test_named_files_may_be_mapped(write: Write) -> None:
+    root = write({
+        "skills/tidy/SKILL.md": "---\nname: tidy\ndescription: Tidies.\n---\n# Tidy\n",
+        "cases.yaml": "cases:\n  - {question: Tidy up, target: tidy}\n  - {question: Hello, target: null}\n",
+    })  # fmt: skip
+    named = [str(root / "cases.yaml")]
+    found = load_inputs([str(root)], prompt_files=named, field_map="prompt=question,skill=target")
+    assert [(prompt.text, prompt.expected) for prompt in found.prompts] == [("Tidy up", "tidy"), ("Hello", None)]
+    (problem,) = load_inputs([str(root)], prompt_files=named).problems
+    assert "--map prompt=FIELD,skill=FIELD" in problem.help
+    with pytest.raises(UsageError, match="--map says how the files of --prompts are to be read"):
+        load_inputs([str(root)], field_map="prompt=question,skill=target")
+
+
 def test_the_configured_source_is_read_whatever_its_format(write: Write) -> None:
     root = write(
         SKILLS

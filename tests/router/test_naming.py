@@ -116,16 +116,43 @@ LEFT_OUT = (
 def test_other_namesakes_are_refused_with_the_choice_there_is(write: Write) -> None:
     root = write(NAMESAKES | {"prompts.jsonl": prompts("tidy")})
     with pytest.raises(
-        UsageError, match=r"\(and 1 more such pair\).*: keep the first of each name by --skip-namesakes"
+        UsageError, match=r"\(and 1 more such pair\).*: put their folders .* by --namesakes-by-path .*--skip-namesakes"
     ):
         load_inputs([str(root)])
-    inputs = load_inputs([str(root)], skip_namesakes=True)
+    inputs = load_inputs([str(root)], namesakes="skip")
     assert (names(inputs), inputs.notes[0]) == (("tidy",), LEFT_OUT)
     write({"skill-health.toml": '[router]\nnamesakes = "skip"\n'})
     assert load_inputs([str(root)]).catalogue == inputs.catalogue
     (root / "prompts.jsonl").unlink()
     with pytest.raises(UsageError, match="no prompts for"):
         load_inputs([str(root)])
+
+
+def test_namesakes_can_be_listed_and_labelled_with_their_folders(write: Write) -> None:
+    other = {"b/first/SKILL.md": md("tidy", "Tidies first."), "skills/plot/SKILL.md": md("plot", "Plots.")}
+    labels = ("skills:tidy", "docs/ja/skills/tidy", "a/skills:Tidy", "b/first:tidy", "b/first", "plot", "skills/plot")
+    root = write(NAMESAKES | other | {"prompts.jsonl": prompts(*labels, "tidy")})
+    inputs = load_inputs([str(root)], namesakes="path")
+    assert names(inputs) == ("a/skills:Tidy", "b/first:tidy", "docs/ja/skills:tidy", "plot", "skills:tidy")
+    wanted = ["skills:tidy", "docs/ja/skills:tidy", "a/skills:Tidy", "b/first:tidy", "b/first:tidy", "plot", "plot"]
+    assert [prompt.expected for prompt in inputs.prompts] == wanted
+    (problem,) = inputs.problems
+    assert problem.message.startswith('"tidy" may be ')
+    write({"skill-health.toml": '[router]\nnamesakes = "path"\n'})
+    assert load_inputs([str(root)]).catalogue == inputs.catalogue
+    (root / "prompts.jsonl").unlink()
+    beside = load_inputs([str(root)])
+    assert [prompt.expected for prompt in beside.prompts] == ["docs/ja/skills:tidy"]
+
+
+def test_namesakes_within_a_plugin_are_told_apart_too(write: Write) -> None:
+    twice = CHATS | {"imessage/skills/more/access/SKILL.md": md("access", "Grants more.")}
+    root = write(twice | {"prompts.jsonl": prompts("discord:access", "imessage/skills/more:access")})
+    inputs = load_inputs([str(root)], namesakes="path")
+    assert names(inputs) == (
+        "discord:access", "imessage/skills:access", "imessage/skills/more:access", "imessage:pair",
+    )  # fmt: skip
+    assert inputs.problems == ()
 
 
 def test_the_first_is_the_same_in_any_order() -> None:

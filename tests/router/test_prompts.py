@@ -63,6 +63,11 @@ FORMS = {
     "trigger_queries": json.dumps([ROW]).encode(),
     "eval_sets": json.dumps({"skill_name": "sorting", "evals": [{"id": 1, "prompt": "Sort this list."}]}).encode(),
     "labelled_csv": b"query,skill,should_trigger\nSort this list.,sorting,true\n",
+    "waza_triggers": b"# Trigger tests\nskill: sorting\n\nshould_trigger_prompts:\n  - prompt: Sort this list.\n    confidence: high\n",
+    "promptfoo_tests": (
+        b"description: routes\nproviders:\n  - id: agent\ntests:\n  - description: sorts\n    vars:\n"
+        b"      prompt: Sort this list.\n    assert:\n      - type: skill-used\n        value: sorting\n"
+    ),
 }
 
 

@@ -72,7 +72,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
 def call(collection: Path, server: Loopback) -> Callable[..., int]:
     """Run `router run` over the server; every protocol is a provider of its name, `free` costs nothing."""
 
-    def run(*given: str, models: str = "openai:m", reps: int = 2) -> int:
+    def run(*given: str, models: str = "openai:m", reps: int = 2, setting: str = "") -> int:
         lines = []
         for name in PROTOCOLS:
             shown = name.replace("_", "-")
@@ -81,6 +81,7 @@ def call(collection: Path, server: Loopback) -> Callable[..., int]:
                 f'protocol = "{shown}"',
                 f'base-url = "{server.url}"',
                 f'key-env = "{KEY_ENV}"',
+                setting,
             ]
             for model in ("m", "gone"):
                 lines += [f'[router.prices."{shown}:{model}"]', "input = 10.0", "output = 10.0"]
@@ -312,3 +313,16 @@ def test_a_folder_that_is_removed_meanwhile_ends_the_run_at_once(
     with pytest.raises(AbortedError, match=r"cannot write to .*: it was moved or removed meanwhile"):
         call("--max-runs", "200", reps=9)
     assert len(server.seen) <= 12 + 8
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_thoughts_are_read_over_where_the_provider_declares_them(
+    call: Callable[..., int], collection: Path, server: Loopback, declared: bool
+) -> None:
+    server.react = lambda seen: answer(seen, f"<think>Which one?</think>\n{right(seen)}")
+    call("--max-budget-usd", "5", "--despite-check", setting="think-tags = true" if declared else "")
+    results = lines(the_run(collection) / "results.jsonl")
+    assert {result["status"] for result in results} == {"finished" if declared else "format_failure"}
+    report = json.loads((the_run(collection) / "report.json").read_text("utf-8"))
+    (model,) = report["models"]
+    assert ('"thoughts": 18' in json.dumps(model)) is declared

@@ -12,9 +12,10 @@ from weakref import WeakKeyDictionary
 import httpx
 
 from skill_health.bench.budget import may_send_again, not_charged
+from skill_health.bench.http.connection import ConnectionPerCall
 from skill_health.bench.http.endpoint import Endpoint
 from skill_health.bench.http.failures import Failure, judge
-from skill_health.bench.http.fetch import Fetched, Transports, fetch, is_json_type, parsed
+from skill_health.bench.http.fetch import Fetched, fetch, is_json_type, parsed
 from skill_health.bench.http.messages import Completion, Conversation
 from skill_health.bench.http.pacing import MAX_WAIT, STEPS, CallWindow, Pace, asked_wait, backoff, costs_of, stretched
 from skill_health.bench.providers._api import ProviderProtocol
@@ -116,15 +117,11 @@ class Client:
         self.endpoint = endpoint
         self._scrub = Scrubber(endpoint.key)
         self._timing = timing or Timing()
-        self._transports = Transports(endpoint)
+        self._transport = ConnectionPerCall(endpoint.base_url)
         self._slots = asyncio.Semaphore(endpoint.concurrency)
         self._paces: dict[str, tuple[Pace, CallWindow]] = {}
         self._next = 0.0
         self._over: Failure | None = None
-
-    async def aclose(self) -> None:
-        """Close all connections."""
-        await self._transports.aclose()
 
     async def complete(self, protocol: ProviderProtocol, conversation: Conversation, label: str) -> CallOutcome:
         """Ask once, with retries. Never raises for what a server does; cancellation propagates.
@@ -199,13 +196,11 @@ class Client:
         call.requests += 1
         headers: Mapping[str, str] | None = None
         start = time.perf_counter()
-        transport = self._transports.take()
         try:
-            fetched = await fetch(transport, request, self.endpoint)
+            fetched = await fetch(self._transport, request, self.endpoint)
             headers = fetched.headers if isinstance(fetched, Fetched) else None
         finally:
             call.pace.answered(ticket, call.protocol, headers)
-            await self._transports.put(transport, headers is not None)
         if isinstance(fetched, Failure):
             return fetched
         call.duration_ms = round((time.perf_counter() - start) * 1000, 3)
@@ -234,7 +229,7 @@ def _given_up(failure: Failure, requests: int, again: bool) -> Failure:
 ClientKey = tuple[Endpoint, Timing]
 
 
-# For each running loop: the open clients, and how often each is borrowed. Connections belong to their loop.
+# For each running loop: the clients in use, and how often each is borrowed. Semaphores belong to their loop.
 _OPEN: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[ClientKey, tuple[Client, int]]] = WeakKeyDictionary()
 
 
@@ -247,12 +242,10 @@ def borrow_client(endpoint: Endpoint, timing: Timing | None = None) -> Client:
     return client
 
 
-async def give_client_back(endpoint: Endpoint, timing: Timing | None = None) -> None:
-    """Release a client; the last release closes its connections."""
+def give_client_back(endpoint: Endpoint, timing: Timing | None = None) -> None:
+    """Release a client; the last release forgets it, with what it knew of the server's limits."""
     clients = _OPEN[asyncio.get_running_loop()]
     key = (endpoint, timing or Timing())
     client, users = clients.pop(key)
     if users > 1:
         clients[key] = (client, users - 1)
-    else:
-        await client.aclose()

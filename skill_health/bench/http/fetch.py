@@ -10,12 +10,9 @@ import asyncio
 import contextlib
 import json
 import math
-import os
-import ssl
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -55,15 +52,20 @@ def too_large(limit: int) -> Failure:
 
 
 def parsed(data: bytes) -> Any | Failure:
-    """The JSON value; NaN and numbers beyond a double are None, as they cannot be written again."""
+    """The JSON value; NaN and numbers beyond a double are None, as they cannot be written again.
+
+    A key that stands twice in one object is a failure: one of its two values would be taken at random.
+    """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         return Failure("fatal", f"sent an answer that is not UTF-8 (byte {error.start:,})")
     try:
-        return json.loads(text, parse_constant=lambda _: None, parse_float=_finite)
+        return json.loads(text, parse_constant=lambda _: None, parse_float=_finite, object_pairs_hook=_unique)
     except RecursionError:
         return Failure("fatal", "sent JSON that is nested too deeply")
+    except _RepeatedKeyError:
+        return Failure("fatal", "sent JSON in which a key stands twice in one object")
     except ValueError as error:
         # A connection that was cut looks like this too, if the length of the body was not given.
         if isinstance(error, json.JSONDecodeError):
@@ -77,6 +79,17 @@ def is_json_type(content_type: str) -> bool:
     return kind in ("", "application/json", "text/json") or kind.endswith("+json")
 
 
+class _RepeatedKeyError(Exception):
+    """A key stands twice in one JSON object."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _RepeatedKeyError
+    return found
+
+
 def _finite(text: str) -> float | None:
     value = float(text)
     return value if math.isfinite(value) else None
@@ -84,7 +97,6 @@ def _finite(text: str) -> float | None:
 
 BODY_LIMIT = 8 << 20
 _CONNECT = 15.0
-_KEEP = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,63 +108,10 @@ class Fetched:
     body: bytes
 
 
-class Transports:
-    """Connections to one server, at most `concurrency` of them, kept open and reused.
-
-    Each has a transport of its own: httpx's pool looks through all connections whenever a request comes or goes, which
-    costs more than the calls themselves once dozens are in flight.
-    """
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._tls = _tls(endpoint.base_url)
-        self._free: list[httpx.AsyncHTTPTransport] = []
-
-    def take(self) -> httpx.AsyncHTTPTransport:
-        """Take a free transport: the one used last, as its connection is the most likely to be alive."""
-        if self._free:
-            return self._free.pop()
-        limits = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=_KEEP)
-        return httpx.AsyncHTTPTransport(verify=self._tls, trust_env=False, limits=limits)
-
-    async def put(self, transport: httpx.AsyncHTTPTransport, sound: bool) -> None:
-        """Give a transport back; one that failed in any way is closed, so that nothing is left over."""
-        if sound:
-            self._free.append(transport)
-        else:
-            await _close(transport)
-
-    async def aclose(self) -> None:
-        """Close the unused connections."""
-        while self._free:
-            await _close(self._free.pop())
-
-
-async def _close(transport: httpx.AsyncHTTPTransport) -> None:
-    with contextlib.suppress(httpx.HTTPError, OSError):
-        await transport.aclose()
-
-
-def _tls(base_url: str) -> ssl.SSLContext:
-    """Certificates are always checked, against SSL_CERT_FILE if the user sets it."""
-    if not base_url.startswith("https://"):
-        # Loading the certificate authorities takes longer than a whole call, and nothing would use them.
-        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    import certifi
-
-    return _trusting(os.environ.get("SSL_CERT_FILE") or certifi.where())
-
-
-@lru_cache(maxsize=8)
-def _trusting(authorities: str) -> ssl.SSLContext:
-    """Loading them once is enough: each trial has a gateway of its own."""
-    return ssl.create_default_context(cafile=authorities)
-
-
 async def fetch(
     transport: httpx.AsyncBaseTransport, request: httpx.Request, endpoint: Endpoint, limit: int = BODY_LIMIT
 ) -> Fetched | Failure:
     """Send one request. Never raises for what a server or a network does; cancellation propagates."""
-    # Ahead of our own timer: httpx cleans up a handshake that it gives up, but not one that is cancelled.
     request.extensions["timeout"] = {"connect": min(_CONNECT, 0.75 * endpoint.timeout)}
     begun = idle = False
     try:
@@ -173,7 +132,6 @@ async def fetch(
                     parts.append(part)
                     size += len(part)
             finally:
-                # A connection whose body was not read to the end is closed, not reused.
                 with contextlib.suppress(httpx.HTTPError, OSError):
                     await cast("httpx.AsyncByteStream", response.stream).aclose()
     except TimeoutError:

@@ -1,0 +1,318 @@
+"""What others call their labelled prompts: YAML, comments, other keys, `--map`, and folders without telling names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skill_health.core.errors import UsageError
+from skill_health.core.strict_json import JsonProblem
+from skill_health.registries.records import problem_line
+from skill_health.router.prompts._api import Known, PromptFile
+from skill_health.router.prompts._load import count_reasons, load_prompts, read_prompts
+from skill_health.router.prompts._mapped import parse_map
+from skill_health.router.prompts._yaml import YamlItems, read_yaml
+from skill_health.router.records import NONE
+
+KNOWN = Known(frozenset(("sorting", "plotting", "tools:csv")), {"csv": ("tools:csv",)}, {"skills/sorting": "sorting"})
+
+
+def read(raw: str | bytes, fields: str = "", skill: str = "", path: str = "f") -> Any:
+    raw = raw.encode() if isinstance(raw, str) else raw
+    return read_prompts([PromptFile(path, raw, skill)], KNOWN, parse_map(fields) if fields else None)
+
+
+def labels(raw: str | bytes, fields: str = "", skill: str = "") -> list[Any]:
+    """(request, target, acceptable, rejected) of each prompt; target "?" where the right answer is not known."""
+    loaded = read(raw, fields, skill)
+    assert [problem_line(problem) for problem in loaded.problems] == []
+    return [(p.text, p.target if p.known else "?", p.acceptable, p.rejected) for p in loaded.prompts]
+
+
+def complaints(raw: str | bytes, fields: str = "") -> list[str]:
+    return [problem_line(problem) for problem in read(raw, fields).problems]
+
+
+# --- Keys that others use ---
+
+NULL = ("a", NONE, (), ())
+ROWS: dict[str, tuple[dict[str, Any], tuple[Any, ...]]] = {
+    "empty text for nobody": ({"prompt": "a", "expected_skill": ""}, NULL),
+    "expect": ({"prompt": "a", "expect": "sorting", "why": "It sorts."}, ("a", "sorting", (), ())),
+    "expect nobody": ({"prompt": "a", "expect": None}, NULL),
+    "owner": ({"prompt": "a", "skill": "sorting", "expected_owner": "plotting"}, ("a", "plotting", (), ("sorting",))),
+    "its own owner": ({"prompt": "a", "skill": "sorting", "expected_owner": "sorting"}, ("a", "sorting", (), ())),
+    "one of a list": (
+        {"user_prompt": "a", "expected_skills": ["csv"], "should_activate": True}, ("a", "tools:csv", (), ()),
+    ),
+    "two of a list": (
+        {"user_prompt": "a", "expected_skills": ["csv", "sorting"], "should_activate": True},
+        ("a", "tools:csv", ("sorting",), ()),
+    ),
+    "an empty list": ({"user_prompt": "a", "expected_skills": [], "should_activate": False}, NULL),
+    "a list for one": ({"prompt": "a", "expected_skill": ["plotting"]}, ("a", "plotting", (), ())),
+    "acceptable and rejected": (
+        {"prompt": "a", "expected": "sorting", "acceptable": ["plotting"], "rejected": "csv"},
+        ("a", "sorting", ("plotting",), ("tools:csv",)),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", ["lines", "list", "cases"])
+@pytest.mark.parametrize("name", ROWS)
+def test_other_names_for_the_same(name: str, shape: str) -> None:
+    row, wanted = ROWS[name]
+    raw = {"lines": json.dumps(row), "list": json.dumps([row]), "cases": json.dumps({"cases": [row]}, indent=1)}[shape]
+    assert labels(raw) == [wanted]
+
+
+@pytest.mark.parametrize(
+    ("row", "wanted"),
+    [
+        ({"prompt": "a", "expected_skills": ["sorting"], "should_activate": False}, "no skill is named"),
+        ({"prompt": "a", "expected_skills": [], "should_activate": True}, "no skill is named"),
+        ({"prompt": "a", "expected_skills": [3]}, "no skill of this collection is called"),
+        ({"prompt": "a", "expect": "sorting the list"}, "no skill of this collection is called"),
+    ],
+)
+def test_labels_that_say_nothing_clear(row: dict[str, Any], wanted: str) -> None:
+    (line,) = complaints(json.dumps(row))
+    assert wanted in line
+
+
+def test_what_a_task_of_an_eval_set_expects_is_no_skill() -> None:
+    raw = json.dumps({"skill_name": "sorting", "evals": [{"prompt": "a", "expect": "A sorted list."}]})
+    assert labels(raw) == [("a", "sorting", (), ())]
+
+
+def test_lines_may_be_comments() -> None:
+    raw = '// Routing: "prompt", "expect".\n\n{"prompt": "a", "expect": "sorting"}\n  // more\n{"prompt": "b", "expect": null}\n'
+    loaded = read(raw)
+    assert [(prompt.target, prompt.source) for prompt in loaded.prompts] == [("sorting", "f:3"), (NONE, "f:5")]
+    assert labels('{"prompt": "a // b", "expect": "sorting"}') == [("a // b", "sorting", (), ())]
+
+
+# --- YAML ---
+
+WAZA = """# Trigger tests
+skill: sorting
+should_trigger_prompts:
+  - prompt: "Sort: this"
+    reason: It sorts.
+    confidence: high
+  - Order these
+should_not_trigger_prompts:
+  - prompt: Draw a chart
+"""
+PROMPTFOO = """
+prompts: ['{{request}}']
+tests:
+  - vars: {request: Sort this}
+    assert:
+      - type: skill-used
+        value: sorting
+      - type: regex
+        value: 'x+'
+  - vars: {prompt: Read it, language: French}
+    assert:
+      - {type: skill-used, value: {name: 'tools:csv'}}
+      - {type: not-skill-used, value: [sorting, plotting]}
+  - vars: {prompt: Hello}
+    assert:
+      - {type: not-skill-used, value: sorting}
+"""
+
+
+def test_wazas_trigger_tests() -> None:
+    wanted = [("Sort: this", "sorting", (), ()), ("Order these", "sorting", (), ())]
+    assert labels(WAZA) == [*wanted, ("Draw a chart", "?", (), ("sorting",))]
+    assert [prompt.source for prompt in read(WAZA).prompts] == ["f:4", "f:7", "f:9"]
+    assert labels(WAZA.replace("skill: sorting\n", ""), skill="sorting") == labels(WAZA)
+
+
+def test_promptfoos_tests() -> None:
+    wanted = [
+        ("Sort this", "sorting", (), ()),
+        ("Read it", "tools:csv", (), ("sorting", "plotting")),
+        ("Hello", "?", (), ("sorting",)),
+    ]
+    assert labels(PROMPTFOO) == wanted
+    alone = "- vars: {prompt: Sort this}\n  assert:\n    - {type: skill-used, value: sorting}\n"
+    assert labels(alone) == wanted[:1]
+    shared = "defaultTest:\n  assert:\n    - {type: skill-used, value: sorting}\ntests:\n  - vars: {prompt: Sort this}\n    assert: []\n"
+    assert labels(shared) == wanted[:1]
+
+
+@pytest.mark.parametrize(
+    ("raw", "wanted"),
+    [
+        ("skill: sorting\nshould_trigger_prompts: yes\n", "f:1: should_trigger_prompts must be a list"),
+        (
+            "skill: sorting\nshould_trigger_prompts:\n  - prompt: a\n    prompt: b\n",
+            'f:4: the key "prompt" stands twice',
+        ),
+        ("skill: sorting\nshould_trigger_prompts:\n  - [a]\n", "f:3: not an object but a list"),
+        ("skill: sorting\nshould_trigger_prompts:\n  - prompt: [\n", "not YAML"),
+        ("skill: nobody\nshould_trigger_prompts:\n  - a\n", "f:3: no skill of this collection"),
+        ("should_trigger_prompts:\n  - a\n", "no skill is named"),
+        ("tests: file://x\ndefaultTest:\n  vars: {a: b}\n  assert: []\n", "the tests are in other files"),
+        ("tests:\n  - vars: {a: b, c: d}\n    assert: []\n", "not to be found among the variables"),
+        (
+            "tests:\n  - vars: {a: b}\n    assert:\n      - type: javascript\n        value: x\n",
+            "f:2: no assertion skill-used",
+        ),
+        ("title: Some\nsteps:\n  - run: this\n", "nothing in it looks like labelled prompts"),
+    ],
+)
+def test_a_bad_yaml_file_is_one_clear_line(raw: str, wanted: str) -> None:
+    (line,) = complaints(raw)
+    assert wanted in line
+
+
+def test_tags_of_yaml_make_nothing() -> None:
+    raw = WAZA.replace("skill: sorting", 'skill: !!python/object/apply:os.getcwd ["sorting"]\nskill-is: sorting')
+    assert "no skill is named" in complaints(raw)[0]
+    assert labels(WAZA.replace("skill: sorting", "skill: !ours sorting")) == labels(WAZA)
+
+
+def test_aliases_are_bounded() -> None:
+    bomb = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 30))
+    with pytest.raises(JsonProblem, match="more than 1,000,000 values"):
+        read_yaml(bomb.encode())
+    with pytest.raises(JsonProblem, match=r"nested deeper|not YAML"):
+        read_yaml(b"a: &a [*a]")
+    assert read_yaml(b"a: &x [1, true, null, 'yes']\nb: *x") == {
+        "a": ["1", True, None, "yes"],
+        "b": ["1", True, None, "yes"],
+    }
+
+
+@given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
+def test_no_bytes_of_yaml_raise_anything_else(raw: bytes) -> None:
+    for before in (b"", b"skill: sorting\nshould_trigger_prompts:\n  - ", b"tests:\n  - vars: {a: b}\n    assert: "):
+        loaded = read(before + raw)
+        assert all(problem_line(problem).isprintable() for problem in loaded.problems)
+
+
+# --- --map ---
+
+MAP = "prompt=question,skill=target"
+RECORDS = [{"question": "a", "target": "sorting", "n": 1}, {"question": "b", "target": None}]
+MAPPED = {
+    "list": json.dumps(RECORDS),
+    "lines": "\n".join(map(json.dumps, RECORDS)),
+    "lines with comments": "// about\n" + "\n".join(map(json.dumps, RECORDS)),
+    "object with a list": json.dumps({"version": 1, "notes": ["x"], "data": RECORDS}, indent=2),
+    "yaml list": "- question: a\n  target: sorting\n- question: b\n  target: null\n",
+    "yaml object": "version: 1\ndata:\n  - {question: a, target: sorting}\n  - {question: b, target: ''}\n",
+    "csv": "question,target\na,sorting\nb,\n",
+    "csv with semicolons": "n;target;question\n1;sorting;a\n2;none;b\n",
+    "csv with tabs": "question\ttarget\r\na\tsorting\r\nb\t\r\n",
+}
+
+
+@pytest.mark.parametrize("name", MAPPED)
+def test_any_file_can_be_mapped(name: str) -> None:
+    assert labels(MAPPED[name], MAP) == [("a", "sorting", (), ()), ("b", NONE, (), ())]
+
+
+def test_paths_lists_and_triggers_can_be_mapped() -> None:
+    raw = json.dumps([{"in": {"text": "a"}, "want": ["sorting", "csv"], "number": "n1"}])
+    assert labels(raw, "prompt=in.text,skill=want,id=number") == [("a", "sorting", ("tools:csv",), ())]
+    rows = [{"q": "a", "s": "sorting", "f": True}, {"q": "b", "s": "sorting", "f": False}]
+    wanted = [("a", "sorting", (), ()), ("b", "?", (), ("sorting",))]
+    assert labels(json.dumps(rows), "prompt=q,skill=s,should_trigger=f") == wanted
+    assert labels("q,s,f\na,sorting,TRUE\nb,sorting,false\n", "prompt=q,skill=s,should_trigger=f") == wanted
+
+
+@pytest.mark.parametrize(
+    ("raw", "wanted"),
+    [
+        ('[{"q": "a"}]', 'f:1: no record has "question", which --map takes for the prompt; there are "q"'),
+        ('[{"question": "a"}]', 'no record has "target", which --map takes for the skill'),
+        ('[{"question": 3, "target": "sorting"}]', 'f:1: no text in "question"'),
+        ('[{"question": "a", "target": "sorted"}]', 'no skill of this collection is called "sorted" (did you mean' ),
+        ('[\n3,\n{"question": "a", "target": "sorting"}]', "f:2: not an object but a number"),
+        ('{"a": [{"question": "x"}], "b": [{"question": "y"}]}', 'several lists hold such records: "a", "b"'),
+        ("just words", "neither JSON"),
+        ("question,target\na,sorting,more\n", "3 cells, but the header names 2 columns"),
+        ('{"question": "a", "target": "sorting"}\n{"question": \n', "not JSON"),
+        ('[{"question": "a", "target": "sorting", "target": "plotting"}]', "stands twice"),
+        ("- question: a\n  target: sorting\n- question: b\n", 'f:3: there is no "target"'),
+    ],
+)  # fmt: skip
+def test_a_mapped_record_that_is_none_is_one_clear_line(raw: str, wanted: str) -> None:
+    line = complaints(raw, MAP)[0]
+    if "did you mean" in wanted:
+        assert 'no skill of this collection is called "sorted"' in line
+    else:
+        assert wanted in line
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("prompt", "maps nothing; write prompt=FIELD"),
+        ("prompt=a", "--map needs skill"),
+        ("promt=a,skill=b", "did you mean prompt=?"),
+        ("prompt=,skill=b", "maps nothing"),
+        ("prompt=a,skill=b,prompt=c", "stands twice"),
+        ("", "maps nothing"),
+    ],
+)
+def test_a_map_that_says_nothing_clear(text: str, wanted: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_map(text)
+    assert wanted in str(caught.value)
+
+
+@given(st.binary(max_size=100), st.sampled_from(list(MAPPED.values())), st.integers(0, 60))
+def test_no_bytes_under_a_map_raise(raw: bytes, good: str, at: int) -> None:
+    for text in (raw, good.encode()[:at] + raw + good.encode()[at:]):
+        read(text, MAP)
+
+
+# --- Folders and reasons ---
+
+
+def test_a_folder_without_telling_names_is_looked_through(tmp_path: Path) -> None:
+    for name in ("sorting", "plotting"):
+        row = {"id": f"{name}-1", "prompt": f"do {name}", "expected_skill": name}
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(row), "utf-8")
+    (tmp_path / "negative.jsonl").write_text('{"id": "n", "prompt": "hello", "expected_skill": ""}\n', "utf-8")
+    (tmp_path / "suite.yaml").write_text("task: routes\ndataset:\n  paths: [sorting.jsonl]\n", "utf-8")
+    (tmp_path / "README.md").write_text("query, skill, should_trigger\n", "utf-8")
+    loaded = load_prompts([str(tmp_path)], KNOWN)
+    assert [prompt.target for prompt in loaded.prompts] == [NONE, "plotting", "sorting"]
+    assert "suite.yaml: passed over, because it holds no labelled prompts" in loaded.notes
+    (tmp_path / "trigger_tests.yaml").write_text(WAZA, "utf-8")
+    assert {prompt.source.partition(":")[0] for prompt in load_prompts([str(tmp_path)], KNOWN).prompts} == {
+        "trigger_tests.yaml"
+    }
+
+
+def test_what_is_left_out_is_counted_by_reason() -> None:
+    rows = [{"prompt": f"p{n}", "expect": f"nobody-{n}"} for n in range(3)]
+    raw = "\n".join(map(json.dumps, [*rows, {"prompt": "x"}, {"prompt": "y", "expect": "sorting"}]))
+    assert list(count_reasons(read(raw).problems)) == [
+        '3 records left out: no skill of this collection is called "…"',
+        "1 record left out: the label is missing",
+    ]
+
+
+def test_yaml_items_know_their_lines() -> None:
+    items = read_yaml(b"# one\n- a\n\n-  b: c\n")
+    assert isinstance(items, YamlItems)
+    assert items.lines == (2, 4)
+
+
+@pytest.mark.parametrize("key", ["queries", "triggers", "cases"])
+def test_a_set_without_labels_is_something_else(key: str) -> None:
+    for records in ([{"prompt": "a", "class": "normal"}], [{"name": "a", "expected": "b"}], [], ["a"]):
+        (line,) = complaints(json.dumps({"skill": "sorting", key: records}))
+        assert "nothing in it looks like labelled prompts" in line
