@@ -37,7 +37,8 @@ def open_models(
         raise UsageError("no model is named: give --models, such as --models lexical:tfidf (see `router models`)")
     specs = dict.fromkeys(choices.models)
     return tuple(
-        _opened(resolve(spec, routing), choices, catalogue, template, train, prices, keyless) for spec in specs
+        _opened(resolve(spec, routing), choices, catalogue, template, train, prices, keyless, routing.false_fires)
+        for spec in specs
     )
 
 
@@ -49,6 +50,7 @@ def _opened(
     train: Sequence[Prompt],
     prices: PriceTable,
     keyless: bool,
+    false_fires: float,
 ) -> OpenModel:
     asks = choice.kind == PROVIDER
     router = open_choice(
@@ -59,6 +61,7 @@ def _opened(
         index=choices.index,
         mode=choices.mode,
         none_allowed=template.none_allowed,
+        false_fires=false_fires,
         settings={"keyless": True} if keyless and asks else None,
     )
     protocol = choice.provider.protocol if choice.provider else choice.spec.partition(":")[0]

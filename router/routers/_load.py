@@ -84,6 +84,8 @@ def resolve(spec: str, routing: RouterSettings) -> RouterChoice:
     module = whole or _named(head) or _unknown(spec, routing)
     name = _name(module)
     if module.KIND == LOCAL and spec != name:
+        if any(info.name.startswith(f"{name}:") for info in available()):
+            _unknown(spec, routing)
         raise UsageError(f"{quote_name(spec)}: {name} takes no model; write {name}")
     return RouterChoice(spec, rest, module)
 
@@ -98,11 +100,12 @@ def open_choice(
     mode: Mode = "text",
     none_allowed: bool = True,
     settings: Mapping[str, Any] | None = None,
+    false_fires: float = 1.0,
 ) -> Router:
     """Open a router over a catalogue. Raises UsageError where a package that it needs is missing."""
     setup = Setup(
         choice.spec, choice.model, catalogue, train, choice.provider, choice.protocol, seed, index, mode, none_allowed,
-        settings or {},
+        settings or {}, false_fires,
     )  # fmt: skip
     try:
         return cast(Router, choice.module.open_router(setup))
@@ -154,7 +157,7 @@ def _unknown(spec: str, routing: RouterSettings) -> ModuleType:
 
     names = [*(info.name for info in available()), *sorted(routing.providers)]
     head = spec.partition(":")[0]
-    family = [name for name in names if name.partition(":")[0] == head]
+    family = [name for name in names if name.startswith(f"{head}:")]
     near = (
         family
         or get_close_matches(spec[:LONGEST_NAME], names, n=3)
