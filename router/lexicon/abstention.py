@@ -1,7 +1,6 @@
 """When a free router says that no skill applies: a threshold on the score of its best skill, and where that comes from.
 
-A threshold is chosen on labelled prompts, of which some expect that no skill applies (nulls): the one with the lowest
-balanced error or, where a limit is declared, the lowest with at most that share of nulls answered by a skill. Prompts
+A threshold is chosen on labelled prompts, of which some expect that no skill applies (nulls), by a `Criterion`. Prompts
 of the split `train` choose it for all others. Without any split it is cross-fitted: the prompts are dealt into folds by
 a hash of their family, and what decides about a fold was chosen on the others, so that no prompt has a say in its own
 answer (Hastie, Tibshirani and Friedman, "The Elements of Statistical Learning", 2009, section 7.10).
@@ -66,6 +65,19 @@ class Threshold:
 
 
 @dataclass(frozen=True, slots=True)
+class Criterion:
+    """What a threshold is to do.
+
+    With a `limit` below 1 it is the lowest that answers at most that share of the nulls. Else it is the one with the
+    most right answers or, if `balanced`, with the least mean of two shares: of the nulls that are answered, and of the
+    others that are not answered right.
+    """
+
+    limit: float = 1.0
+    balanced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ScoredPrompt:
     """What a choice rests on: whether no skill is right (`null`), else whether the best one is, and its score."""
 
@@ -78,7 +90,7 @@ def choose(
     rank: Rank,
     train: Sequence[Prompt],
     names: Collection[str],
-    limit: float = 1.0,
+    criterion: Criterion = Criterion(),
     default: float | None = None,
 ) -> Threshold:
     """The threshold for all prompts and, where `train` has no split, one for each of its own prompts.
@@ -93,7 +105,7 @@ def choose(
         why = NO_TRAIN if not usable else NO_NULL if not nulls else ONLY_NULL if nulls == len(usable) else TOO_FEW
         return Threshold(default, why if default is None else DEFAULT, len(usable), nulls)
     scored = [_score(rank(prompt.text), prompt) for prompt in usable]
-    value = best_cut(scored, limit)
+    value = best_cut(scored, criterion)
     if split:
         return Threshold(value, CHOSEN, len(usable), nulls, _right(scored, value))
     folds = [fold_of(prompt) for prompt in usable]
@@ -101,7 +113,7 @@ def choose(
     for fold in sorted(set(folds)):
         others = [one for one, other in zip(scored, folds, strict=True) if other != fold]
         kinds = {one.null for one in others}
-        cuts[fold] = best_cut(others, limit) if len(kinds) == 2 else default or 0.0
+        cuts[fold] = best_cut(others, criterion) if len(kinds) == 2 else default or 0.0
     by_text = {prompt.text: cuts[fold] for prompt, fold in zip(usable, folds, strict=True)}
     return Threshold(value, CROSS_FITTED, len(usable), nulls, None, by_text)
 
@@ -112,27 +124,28 @@ def can_cross_fit(prompts: Sequence[Prompt]) -> bool:
     return FEWEST <= nulls <= sum(prompt.target is not None for prompt in prompts) - FEWEST
 
 
-def best_cut(scored: Sequence[ScoredPrompt], limit: float = 1.0) -> float:
-    """The lowest threshold with the least balanced error; below 1, `limit` is what it may answer of the nulls.
+def best_cut(scored: Sequence[ScoredPrompt], criterion: Criterion = Criterion()) -> float:
+    """The threshold that does best by the criterion, of equal ones the lowest; there must be nulls.
 
-    The balanced error is the mean of two shares: of nulls that are answered, and of the others that are not answered
-    right. Candidates lie halfway between neighbouring scores, below all of them (0) and above all.
+    Candidates lie halfway between neighbouring scores, below all of them (0) and above all.
     """
     right_at = sorted(one.score for one in scored if one.right and not one.null)
     null_at = sorted(one.score for one in scored if one.null)
     others = len(scored) - len(null_at)
 
-    def fires(cut: float) -> float:
+    def fires(cut: float) -> int:
         silent = sum(score == 0 for score in null_at) if cut == 0 else bisect_left(null_at, cut)
-        return 1 - silent / len(null_at)
+        return len(null_at) - silent
 
     def error(cut: float) -> float:
-        lost = 1 - (len(right_at) - bisect_left(right_at, cut)) / others if others else 0.0
-        return round(fires(cut) + lost, 12)
+        lost = others - (len(right_at) - bisect_left(right_at, cut))
+        if not criterion.balanced:
+            return fires(cut) + lost
+        return round(fires(cut) / len(null_at) + lost / max(others, 1), 12)
 
     cuts = _cuts(sorted({one.score for one in scored}))
-    if limit < 1:
-        return next(cut for cut in cuts if fires(cut) <= limit + 1e-12)
+    if criterion.limit < 1:
+        return next(cut for cut in cuts if fires(cut) <= criterion.limit * len(null_at) + 1e-9)
     return min(cuts, key=lambda cut: (error(cut), cut))
 
 

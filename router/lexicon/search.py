@@ -21,7 +21,10 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
+from importlib import import_module
 from itertools import chain
+from typing import Any, cast
 
 from skill_health.router.lexicon.fields import DESCRIPTION, read_fields, sections_of
 from skill_health.router.records import ListedSkill
@@ -35,6 +38,8 @@ DEFAULT = 0.03
 """The least score at which a skill is named where no labels say better: below, it shares next to nothing."""
 
 _FAINT = 0.1
+_TIMES, _KEPT = 256, 1 << 14
+_WEIGHTS = [0.0, *(1 + math.log(times) for times in range(1, _TIMES))]
 _FLAT = 1e-9
 
 
@@ -87,8 +92,8 @@ class FieldSearch:
         others = [*found.values(), *(scores for weight, scores in more if weight)]
         evidence = max(found[self._evidence], default=0.0) or _FAINT * max(map(max, filter(None, others)), default=0.0)
         scores = rescale(fuse([*((1.0, scores) for scores in found.values()), *more]), evidence)
-        hits = (any(score > 0 for score in row) for row in zip(*others, strict=True))
-        return [score if hit else 0.0 for score, hit in zip(scores, hits, strict=True)]
+        most = map(max, zip(*others, strict=True))
+        return [score if hit > 0 else 0.0 for score, hit in zip(scores, most, strict=True)]
 
 
 def _joined(*texts: Terms) -> Terms:
@@ -105,45 +110,52 @@ class TermIndex:
     def __init__(
         self, texts: Iterable[Sequence[str]], slope: float = 1.0, owners: Sequence[int] | None = None, size: int = 0
     ) -> None:
-        postings: dict[str, tuple[array[int], array[float]]] = {}
+        # A number holds the place of a text and, in the last digits, how often it has the term.
+        postings: dict[str, array[int]] = {}
         count = 0
         for count, text in enumerate(texts, 1):
+            base = (count - 1) * _TIMES
             for term, times in Counter(text).items():
                 held = postings.get(term)
                 if held is None:
-                    held = postings[term] = (array("I"), array("f"))
-                held[0].append(count - 1)
-                held[1].append(1 + math.log(times))
+                    held = postings[term] = array("L")
+                held.append(base + (times if times < _TIMES else _TIMES - 1))
         self._count, self._postings = count, postings
         self._owners, self._size = owners, size if owners is not None else count
         self._lengths = self._measure(slope)
+        self._read = lru_cache(maxsize=_KEPT)(self._decode)
 
     def _measure(self, slope: float) -> list[float]:
         squares = [0.0] * self._count
-        for term, (places, weights) in self._postings.items():
+        for term, held in self._postings.items():
             idf = self.rarity(term)
-            for at, weight in zip(places, weights, strict=True):
-                squares[at] += (weight * idf) ** 2
+            by_times = [(weight * idf) ** 2 for weight in _WEIGHTS]
+            for code in held:
+                squares[code // _TIMES] += by_times[code % _TIMES]
         lengths = [math.sqrt(square) for square in squares]
         mean = math.fsum(lengths) / len(lengths) if lengths else 0.0
         return [(1 - slope) * mean + slope * length or 1.0 for length in lengths]
 
+    def _decode(self, term: str) -> tuple[Any, Any]:
+        """The places of the texts that have a term, and its weight in each but for its rarity; arrays of numpy's."""
+        held = self._postings[term]
+        places, weights = [code // _TIMES for code in held], [_WEIGHTS[code % _TIMES] for code in held]
+        numpy = _find_numpy()
+        return (numpy.array(places), numpy.array(weights)) if numpy else (places, weights)
+
     def rarity(self, term: str) -> float:
         """The weight of a term by how few texts have it, at least 1."""
         held = self._postings.get(term)
-        return math.log((1 + self._count) / (1 + (len(held[0]) if held else 0))) + 1
+        return math.log((1 + self._count) / (1 + (len(held) if held else 0))) + 1
 
     def scores(self, terms: Sequence[str]) -> list[float]:
         """How close each thing is to these terms: 0 where it has none of them, at most 1 where the slope is 1."""
         raw = {term: (1 + math.log(times)) * self.rarity(term) for term, times in Counter(terms).items()}
         length = math.sqrt(math.fsum(weight * weight for weight in raw.values())) or 1.0
-        found = [0.0] * self._count
-        for term, weight in raw.items():
-            held = self._postings.get(term)
-            if held is not None:
-                factor = weight / length * self.rarity(term)
-                for at, other in zip(*held, strict=True):
-                    found[at] += factor * other
+        found = _sums(self._count, [
+            (weight / length * self.rarity(term), *self._read(term))
+            for term, weight in raw.items() if term in self._postings
+        ])  # fmt: skip
         close = [score / whole for score, whole in zip(found, self._lengths, strict=True)]
         if self._owners is None:
             return close
@@ -154,20 +166,47 @@ class TermIndex:
         return best
 
 
+def _sums(count: int, parts: Sequence[tuple[float, Any, Any]]) -> list[float]:
+    """For each of `count` places the sum of factor times weight over (factor, places, weights).
+
+    With numpy it is the same to the last bit, since every product and every sum is rounded alike, only sooner there.
+    """
+    numpy = _find_numpy()
+    if numpy is None:
+        found = [0.0] * count
+        for factor, places, weights in parts:
+            for at, weight in zip(places, weights, strict=True):
+                found[at] += factor * weight
+        return found
+    total = numpy.zeros(count)
+    for factor, places, weights in parts:
+        total[places] += factor * weights
+    return cast(list[float], total.tolist())
+
+
+@cache
+def _find_numpy() -> Any:
+    try:
+        return import_module("numpy")
+    except ModuleNotFoundError:
+        return None
+
+
 def standardise(scores: Sequence[float]) -> list[float]:
     """How many standard deviations (of this population) each score is above the mean; zeros where all are equal."""
     if not scores:
         return []
     mean = math.fsum(scores) / len(scores)
-    deviation = math.sqrt(math.fsum((score - mean) ** 2 for score in scores) / len(scores))
-    return [(score - mean) / deviation for score in scores] if deviation > _FLAT else [0.0] * len(scores)
+    distances = [score - mean for score in scores]
+    deviation = math.sqrt(math.fsum([distance * distance for distance in distances]) / len(scores))
+    return [distance / deviation for distance in distances] if deviation > _FLAT else [0.0] * len(scores)
 
 
 def fuse(searches: Sequence[tuple[float, Sequence[float]]]) -> list[float]:
     """The weighted mean of the standardised scores of (weight, scores) over the same skills."""
     whole = math.fsum(weight for weight, _ in searches) or 1.0
     columns = [[weight / whole * score for score in standardise(scores)] for weight, scores in searches]
-    return [math.fsum(row) for row in zip(*columns, strict=True)]
+    return list(map(math.fsum, zip(*columns, strict=True)))
 
 
 def rescale(fused: Sequence[float], evidence: float) -> list[float]:

@@ -1,8 +1,9 @@
 """Sentence vectors of texts, kept over runs and shared by all routers of a process.
 
-A vector depends on the tokens of a text and on nothing else, so it is kept by a digest of them: whatever else changes
-in a collection, what was embedded once is not embedded again. The file is in the folder of the other caches. It is
-replaced whole, and a file that is not as it was written counts as none: everything in it can be computed again.
+A vector depends on its text (or tokens) and the model alone, so it is kept by a digest of them: whatever else changes
+in a collection, what was embedded once is not embedded again, nor is the model loaded for it. The file is in the folder
+of the other caches. It is replaced whole, and one that is not as it was written counts as none: all of it can be
+computed again.
 """
 
 from __future__ import annotations
@@ -26,12 +27,13 @@ Matrix = NDArray[np.float32]
 _DIGEST, _KEY = 16, 16
 _RECORD = _KEY + 2 * WIDTH
 _MOST = 200_000
+_DIGITS = 4
 _OFTEN = 512
 
 
 @dataclass(slots=True)
 class VectorStore:
-    """Vectors by the digest of the tokens. They are held in half precision, new and kept ones alike."""
+    """Vectors by the digest of what they are of. They are held in half precision, new and kept ones alike."""
 
     embedder: Embedder
     model: bytes
@@ -41,23 +43,31 @@ class VectorStore:
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """One unit vector a row, of the first window of tokens of each text."""
-        return self.embed_tokens([self.embedder.tokens(text)[0] for text in texts])
+        return self._collect([(_key(b"text", text.encode("utf-8", "replace")), text) for text in texts])
 
     def embed_tokens(self, windows: Sequence[Sequence[int]]) -> Matrix:
         """One unit vector a row, of each window of token ids."""
-        keys = [_key(window) for window in windows]
-        missing = {key: window for key, window in zip(keys, windows, strict=True) if key not in self.held}
+        return self._collect([(_key(b"tokens", np.asarray(ids, "<i4").tobytes()), ids) for ids in windows])
+
+    def cosines(self, vectors: Matrix, text: str) -> list[float]:
+        """The cosine of each row with a text, to four digits: texts that are equal to a reader tie."""
+        # Not by BLAS: its sums depend on the machine, and its threads wait for work at the expense of others.
+        found: Matrix = np.einsum("ij,j->i", vectors, self.embed([text])[0])
+        return [round(close, _DIGITS) for close in found.tolist()]
+
+    def _collect(self, wanted: Sequence[tuple[bytes, str | Sequence[int]]]) -> Matrix:
+        missing = {key: one for key, one in wanted if key not in self.held}
         if len(missing) == 1:
-            self.held |= {key: self._vector(window) for key, window in missing.items()}
+            self.held |= {key: self._vector(one) for key, one in missing.items()}
         elif missing:
-            # Each text is computed by itself on one thread, so that its vector does not depend on the others.
+            # Each is computed by itself on one thread, so that its vector does not depend on the others.
             with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
                 self.held |= zip(missing, pool.map(self._vector, missing.values()), strict=True)
         self.unsaved += len(missing)
         if self.unsaved >= _OFTEN:
             self.save()
-        whole = b"".join(map(self.held.__getitem__, keys))
-        return np.frombuffer(whole, "<f2").reshape(len(keys), WIDTH).astype(np.float32)
+        whole = b"".join(self.held[key] for key, _ in wanted)
+        return np.frombuffer(whole, "<f2").reshape(len(wanted), WIDTH).astype(np.float32)
 
     def save(self) -> None:
         """Write what is new, together with what another run has written since. Never fails."""
@@ -70,8 +80,9 @@ class VectorStore:
             body = b"".join(key + kept[key] for key in sorted(kept))
             write_cached(VECTORS, [_seal(self.model, body), self.model, body])
 
-    def _vector(self, window: Sequence[int]) -> bytes:
-        return np.asarray(self.embedder.run(list(window)), "<f2").tobytes()
+    def _vector(self, one: str | Sequence[int]) -> bytes:
+        ids = self.embedder.tokens(one)[0] if isinstance(one, str) else one
+        return np.asarray(self.embedder.run(ids), "<f2").tobytes()
 
 
 def open_vectors() -> VectorStore:
@@ -104,5 +115,5 @@ def _seal(model: bytes, body: bytes) -> bytes:
     return blake2b(model + body, digest_size=_DIGEST).digest()
 
 
-def _key(window: Sequence[int]) -> bytes:
-    return blake2b(np.asarray(window, "<i4").tobytes(), digest_size=_KEY).digest()
+def _key(kind: bytes, what: bytes) -> bytes:
+    return blake2b(what, digest_size=_KEY, person=kind).digest()

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 from skill_health.bench.providers._api import ProviderProtocol
 from skill_health.config.settings import Provider
+from skill_health.router.lexicon.abstention import Criterion
 from skill_health.router.records import Catalogue, Mode, Prompt, Reply, RoutingRequest
 
 
@@ -29,8 +30,8 @@ class Setup:
     """What a router is opened with.
 
     `spec` is the whole name as the user gave it, `model` what follows the router's own name ("" for most local ones).
-    `train` are the prompts that a threshold may be chosen on, each without its own say where they have no split, and
-    `false_fires` the share of prompts without a skill that one may answer (1: what is best on balance). `index` is what
+    `train` are the prompts that a threshold may be chosen on by the `criterion`, each without its own say where they
+    have no split. `index` is what
     local routers read of a skill: "description" (the text that is listed) or "body" (SKILL.md too) or "content" (the
     bundled references, too). `protocol` is that of a provider's
     model, and `provider` its configured server, None for the vendor's own. `settings` may fix what
@@ -48,7 +49,7 @@ class Setup:
     mode: Mode = "text"
     none_allowed: bool = True
     settings: Mapping[str, Any] = field(default_factory=dict)
-    false_fires: float = 1.0
+    criterion: Criterion = Criterion()  # noqa: RUF009 - it is frozen
 
 
 class Router(Protocol):

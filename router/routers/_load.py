@@ -16,6 +16,7 @@ from skill_health.core.extras import installation, missing_modules
 from skill_health.core.plugins import LONGEST_NAME, plugin_names, quote_name
 from skill_health.documents.router_manifest import RouterKind
 from skill_health.router import routers
+from skill_health.router.lexicon.abstention import Criterion
 from skill_health.router.records import Catalogue, Mode, Prompt
 from skill_health.router.routers._api import Router, Setup
 
@@ -100,12 +101,12 @@ def open_choice(
     mode: Mode = "text",
     none_allowed: bool = True,
     settings: Mapping[str, Any] | None = None,
-    false_fires: float = 1.0,
+    criterion: Criterion = Criterion(),  # noqa: B008 - it is frozen
 ) -> Router:
     """Open a router over a catalogue. Raises UsageError where a package that it needs is missing."""
     setup = Setup(
         choice.spec, choice.model, catalogue, train, choice.provider, choice.protocol, seed, index, mode, none_allowed,
-        settings or {}, false_fires,
+        settings or {}, criterion,
     )  # fmt: skip
     try:
         return cast(Router, choice.module.open_router(setup))

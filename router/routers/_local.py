@@ -120,8 +120,8 @@ def ranked(names: Sequence[str], scores: Sequence[float]) -> list[tuple[str, flo
     for name, score in zip(names, scores, strict=True):
         if score > best.get(name, 0.0):
             best[name] = score
-    rounded = ((name, round(score, _DIGITS)) for name, score in best.items())
-    return sorted((pair for pair in rounded if pair[1] > 0), key=lambda pair: (-pair[1], pair[0]))
+    found = sorted((-round(score, _DIGITS), name) for name, score in best.items())
+    return [(name, -score) for score, name in found if score < 0]
 
 
 def local_router(
@@ -141,7 +141,7 @@ def local_router(
     if "threshold" in setup.settings:
         threshold = Threshold(setup.settings["threshold"], GIVEN)
     else:
-        threshold = choose(lambda text: ranked(names, score(text)), setup.train, set(names), setup.false_fires, default)
+        threshold = choose(lambda text: ranked(names, score(text)), setup.train, set(names), setup.criterion, default)
     whole = {"index": setup.index, **settings}
     return LocalRouter(tuple(names), score, threshold, setup.none_allowed, whole, explain, slow, at_end)
 

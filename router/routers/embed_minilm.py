@@ -17,8 +17,6 @@ EXTRA = "embed"
 IMPORTS = embedder.IMPORTS
 
 _WINDOWS = 16
-# Coarse enough that texts which are equal to a reader tie, and that a rounding error does not decide.
-_DIGITS = 4
 
 
 def open_router(setup: Setup) -> Router:
@@ -38,6 +36,6 @@ def open_router(setup: Setup) -> Router:
     vectors.save()
 
     def score(text: str) -> list[float]:
-        return [round(close, _DIGITS) for close in (held @ vectors.embed([text])[0]).tolist()]
+        return vectors.cosines(held, text)
 
     return local_router(setup, names, score, vectors.embedder.settings, slow=True, at_end=vectors.save)

@@ -32,8 +32,7 @@ def open_router(setup: Setup) -> Router:
     vectors.save()
 
     def score(text: str) -> list[float]:
-        close = (meanings @ vectors.embed([text])[0]).tolist()
-        return search.score(text, [(latin_share(text), close)])
+        return search.score(text, [(latin_share(text), vectors.cosines(meanings, text))])
 
     settings = {
         "library": f"snowballstemmer {version('snowballstemmer')}", "searches": [*search.names, "meaning"],

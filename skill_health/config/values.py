@@ -103,6 +103,7 @@ def _keys(text: str) -> tuple[str, ...]:
 SEVERITIES = ("error", "warning", "info")
 CHOICES = {
     "fail-on": (*SEVERITIES, "never"), "router.mode": ("text", "json_schema"),
+    "router.abstention": ("most-right", "balanced"),
     "router.indexing": ("description", "body", "content"), "effectiveness.hint": ("no", "also", "only"),
 }  # fmt: skip
 NOT_EMPTY = frozenset(("profile", "daily.reports", "per-path.glob", "router.listing", "router.template"))

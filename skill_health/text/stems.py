@@ -64,13 +64,7 @@ def cut_characters(text: str, shortest: int = 3, longest: int = 5) -> list[str]:
 
     Where no space parts words they are 1 to `shortest` characters long.
     """
-    found: list[str] = []
-    for run in _runs(text):
-        unspaced = _is_unspaced(run)
-        word = run if unspaced else f" {run} "
-        sizes = range(1, shortest + 1) if unspaced else range(shortest, longest + 1)
-        found += [word[at : at + size] for size in sizes for at in range(len(word) - size + 1)]
-    return found
+    return [piece for run in _runs(text) for piece in _pieces(run, shortest, longest)]
 
 
 def language_of(text: str) -> str:
@@ -90,8 +84,8 @@ def _runs(text: str) -> list[str]:
 
 
 def _language(runs: Sequence[str]) -> str:
-    english = sum(run in STOP for run in runs)
-    hits = {name: sum(run in _function_words(name) for run in runs) for name in _FUNCTION_WORDS}
+    english = sum(map(STOP.__contains__, runs))
+    hits = {name: sum(map(_function_words(name).__contains__, runs)) for name in _FUNCTION_WORDS}
     best = max(sorted(hits), key=lambda name: hits[name])
     return best if hits[best] > max(english, 1) else ENGLISH
 
@@ -103,6 +97,14 @@ def _function_words(language: str) -> frozenset[str]:
 
 def _is_unspaced(run: str) -> bool:
     return run[0] >= "\u0e00" and _IS_UNSPACED.match(run) is not None
+
+
+@lru_cache(maxsize=1 << 14)
+def _pieces(run: str, shortest: int, longest: int) -> tuple[str, ...]:
+    unspaced = _is_unspaced(run)
+    word = run if unspaced else f" {run} "
+    sizes = range(1, shortest + 1) if unspaced else range(shortest, longest + 1)
+    return tuple(word[at : at + size] for size in sizes for at in range(len(word) - size + 1))
 
 
 @lru_cache(maxsize=_STEMS)

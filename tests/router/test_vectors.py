@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -30,9 +31,9 @@ def counted(store: VectorStore, monkeypatch: pytest.MonkeyPatch) -> list[object]
     made: list[object] = []
     compute = VectorStore._vector
 
-    def count(self: VectorStore, window: object) -> bytes:
-        made.append(window)
-        return compute(self, window)  # type: ignore[arg-type]
+    def count(self: VectorStore, one: str | Sequence[int]) -> bytes:
+        made.append(one)
+        return compute(self, one)
 
     monkeypatch.setattr(VectorStore, "_vector", count)
     return made
