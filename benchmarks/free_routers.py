@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple, cast
 
@@ -17,7 +17,8 @@ from scipy.stats import rankdata
 from benchmarks._labelled import SEALED, TUNE, LabelledSet, load_sets
 from benchmarks._measure import Failed, Options
 from skill_health.config.settings import RouterSettings
-from skill_health.router.lexicon.abstention import Criterion
+from skill_health.router.lexicon.abstention import Criterion, choose
+from skill_health.router.lexicon.search import DEFAULT
 from skill_health.router.records import Prompt
 from skill_health.router.routers._load import open_choice, resolve
 from skill_health.router.routers._local import LocalRouter
@@ -31,12 +32,12 @@ MODES = {
     "description": "Routers read what is listed: name and description. This is what a model sees.",
     "content": "Routers read what no host shows: SKILL.md and the bundled Markdown files, too. A curator can.",
 }
-CRITERIA = {
-    "most-right": Criterion(), "balanced": Criterion(balanced=True),
+CRITERIA: dict[str, Criterion | None] = {
+    "default": None, "most-right": Criterion(), "balanced": Criterion(balanced=True),
     **{f"{limit:g}": Criterion(limit) for limit in (0.5, 0.3, 0.2, 0.1)},
 }  # fmt: skip
 FEWEST_NULLS = 10
-SLOW, MANY = "embed:minilm", 200
+SLOW, MANY = "embed:minilm", 100
 _RESAMPLES = 2_000
 
 
@@ -65,10 +66,11 @@ def run(options: Options) -> Iterator[str]:
                     )
                     continue
                 router = _open(spec, one, mode)
-                answers = [_ask(router, prompt) for prompt in one.prompts]
+                ranks = {prompt.text: router.rank(prompt.text) for prompt in one.prompts}
+                answers = [_answer(prompt, ranks[prompt.text]) for prompt in one.prompts]
                 rows.append(_row(one, spec, answers))
                 if spec in NEW and sum(prompt.expected is None for prompt in one.prompts) >= FEWEST_NULLS:
-                    silent += _abstention(one, spec, mode, router, answers)
+                    silent += _abstention(one, spec, mode, ranks, answers)
                 router.at_end()
         yield f"### Mode `{mode}`\n\n{what}"
         yield "\n".join([_HEAD, *rows])
@@ -110,8 +112,7 @@ def _open(spec: str, one: LabelledSet, mode: str) -> LocalRouter:
     return cast(LocalRouter, open_choice(resolve(spec, RouterSettings()), one.catalogue, index=mode))
 
 
-def _ask(router: LocalRouter, prompt: Prompt) -> Answer:
-    found = router.rank(prompt.text)
+def _answer(prompt: Prompt, found: Sequence[tuple[str, float]]) -> Answer:
     return Answer(prompt, tuple(name for name, _ in found[:3]), found[0][1] if found else 0.0)
 
 
@@ -153,21 +154,17 @@ def _over_skills(answers: Sequence[Answer], count: Callable[[Answer], bool]) -> 
 
 
 def _abstention(
-    one: LabelledSet, spec: str, mode: str, router: LocalRouter, answers: Sequence[Answer]
+    one: LabelledSet, spec: str, mode: str, ranks: Mapping[str, Sequence[tuple[str, float]]], answers: Sequence[Answer]
 ) -> Iterator[str]:
-    asked = tuple(replace(prompt, split="") for prompt in one.prompts)
+    asked = [replace(prompt, split="") for prompt in one.prompts]
     positive = [answer for answer in answers if answer.prompt.expected]
     free = sum(map(_first, positive)) / len(positive)
     area = _area([answer.score for answer in positive], [a.score for a in answers if a.prompt.expected is None])
-    known = {answer.prompt.text: answer for answer in answers}
-    choice = resolve(spec, RouterSettings())
-    for name, criterion in {"default": None, **CRITERIA}.items():
-        chosen = (
-            router if criterion is None
-            else cast(LocalRouter, open_choice(choice, one.catalogue, index=mode, train=asked, criterion=criterion))
-        )  # fmt: skip
+    for name, criterion in CRITERIA.items():
+        train = asked if criterion else ()
+        found = choose(ranks.__getitem__, train, one.catalogue.names, criterion or Criterion(), DEFAULT)
         speaks = {
-            text: answer.score > 0 and answer.score >= chosen.threshold.at(text) for text, answer in known.items()
+            answer.prompt.text: answer.score > 0 and answer.score >= found.at(answer.prompt.text) for answer in answers
         }
         fires = [speaks[prompt.text] for prompt in asked if prompt.expected is None]
         right = sum(_first(answer) and speaks[answer.prompt.text] for answer in positive) / len(positive)

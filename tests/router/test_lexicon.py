@@ -17,6 +17,7 @@ from scipy.stats import zscore
 
 from skill_health.config.settings import Config
 from skill_health.router.inputs import catalogue_at, load_inputs
+from skill_health.router.lexicon import search
 from skill_health.router.lexicon.fields import read_fields, sections_of
 from skill_health.router.lexicon.search import (
     DEFAULT,
@@ -148,6 +149,15 @@ def test_the_order_of_skills_is_nothing_and_any_text_is_taken(
     again = dict(zip((skill.name for skill in ordered), FieldSearch(ordered, "content").score(text), strict=True))
     assert by_name == pytest.approx(again, abs=1e-9)
     assert all(0 <= score <= 2 for score in by_name.values())
+
+
+@given(st.lists(st.text("abc 測試.", max_size=40), min_size=1, max_size=6), st.text("abc 測試", max_size=30))
+def test_without_numpy_every_bit_is_the_same(texts: list[str], asked: str) -> None:
+    skills = [ListedSkill(f"s{n}", text, body=text[::-1], references=asked) for n, text in enumerate(texts)]
+    quick = FieldSearch(skills, "content").score(asked)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "_find_numpy", lambda: None)
+        assert FieldSearch(skills, "content").score(asked) == quick
 
 
 def md(name: str, body: str = "") -> str:
