@@ -19,7 +19,7 @@ from benchmarks._table import machine
 # In this order: what `parse` reads into this process would count as memory of processes started later.
 LINTER = ("hook", "collection", "scale", "editor", "parse")
 ROUTER = ("routers", "calls", "router_report", "resampling", "coverage")
-FREE = ("free_routers",)
+FREE = ("free_routers", "learned_weights")
 EFFECTIVENESS = ("trials",)
 PAGE = ("page",)
 DAILY = ("history",)

@@ -72,7 +72,7 @@ def run(options: Options) -> Iterator[str]:
                 if spec in NEW and sum(prompt.expected is None for prompt in one.prompts) >= FEWEST_NULLS:
                     silent += _abstention(one, spec, mode, ranks, answers)
                 router.at_end()
-        yield f"### Mode `{mode}`\n\n{what}"
+        yield f"#### Mode `{mode}`\n\n{what}"
         yield "\n".join([_HEAD, *rows])
     yield _ABSTENTION
     yield "\n".join([_SILENT, *silent])
@@ -83,7 +83,7 @@ _HEAD = (
     "|---|---|---|---|---|---|---|"
 )
 _ABSTENTION = (
-    "### When no skill applies\n\nPrompts without a split: thresholds are cross-fitted. *AUC* is how often the best score "
+    "#### When no skill applies\n\nPrompts without a split: thresholds are cross-fitted. *AUC* is how often the best score "
     "of a prompt with a skill is above that of one without (0.5: it says nothing), with a bootstrap interval over prompts. "
     "*False fires* is the share of prompts without a skill that are answered with one; *top-1* is over the prompts with a "
     "skill, and *lost* what the threshold takes from it. `default` is without any label, `balanced` the least balanced "
