@@ -19,11 +19,12 @@ from benchmarks._table import machine
 # In this order: what `parse` reads into this process would count as memory of processes started later.
 LINTER = ("hook", "collection", "scale", "editor", "parse")
 ROUTER = ("routers", "calls", "router_report", "resampling", "coverage")
+FREE = ("free_routers", "learned_weights")
 EFFECTIVENESS = ("trials",)
 PAGE = ("page",)
 DAILY = ("history",)
 SIZES = ("sizes",)
-QUESTIONS = (*LINTER, *ROUTER, *EFFECTIVENESS, *PAGE, *DAILY, *SIZES)
+QUESTIONS = (*LINTER, *ROUTER, *FREE, *EFFECTIVENESS, *PAGE, *DAILY, *SIZES)
 NOT_MEASURED = "Not measured: "
 
 
@@ -51,6 +52,7 @@ def main(argv: list[str] | None = None) -> int:
     named = set(given.names)
     groups = {
         "router": {*ROUTER},
+        "free": {*FREE},
         "effectiveness": {*EFFECTIVENESS},
         "page": {*PAGE},
         "daily": {*DAILY},

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import random
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -12,24 +14,35 @@ from pathlib import Path
 from statistics import median
 from typing import cast
 
-from benchmarks._generate import generate, read_source
-from benchmarks._measure import Command, Failed, Options, environment, interleave, skill_health
+from benchmarks._generate import generate
+from benchmarks._measure import ROOT, Command, Failed, Options, environment, interleave, python, skill_health
+from benchmarks._route_once import BODY, answer, make_collection
 from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
-from skill_health.router.records import Catalogue, ListedSkill, Prompt, RoutingRequest
+from skill_health.router.records import Catalogue, Prompt
 from skill_health.router.routers._load import open_choice, resolve
 from skill_health.router.routers._local import LocalRouter
 
 TITLE = "Routers that need no model"
 ROUNDS = 5
-SIZE, TARGET = 1_000, {"lexical:bm25": 5.0, "lexical:overlap": None, "lexical:tfidf": None}
+SIZE, TARGET = 1_000, {"lexical:bm25": 5.0, "lexical:overlap": None, "lexical:tfidf": None, "lexical": None}
+LARGE, ASKED = 2_000, 500
+# Router, index, and what is wanted: seconds and MiB. The first is what the others are compared with.
+PROCESSES: dict[str, tuple[str, str, float | None, int | None]] = {
+    "`lexical:bm25`": ("lexical:bm25", "description", None, None),
+    "`lexical`": ("lexical", "description", 10, 300),
+    "`lexical`, content": ("lexical", "content", None, None),
+    "`hybrid`, no cache": ("hybrid", "description", 60, None),
+    "`hybrid`, vectors cached": ("hybrid", "description", 5, None),
+}
 HOOK_SKILLS, HOOK_PROMPTS, HOOK_TARGET = 30, 60, 1.0
 _HEAD = "| measured | n | median | min - max | target | ratio to it | met |\n|---|---|---|---|---|---|---|"
+_COLD_HEAD = "| measured | n | ratio | median | memory | target | met |\n|---|---|---|---|---|---|---|"
 
 
 def run(options: Options) -> Iterator[str]:
     """Measure the lexical routers in this process, and the hook as a process of its own."""
-    catalogue, prompts = _collection(SIZE, SIZE, options.seed)
+    catalogue, prompts = make_collection(SIZE, SIZE, options.seed)
     yield (
         f"Indexing {SIZE:,} generated skills and answering {SIZE:,} prompts one by one, as a run does (seed "
         f"{options.seed}; descriptions of 20 to 60 words, prompts of 8 to 30). Imports are not counted."
@@ -39,11 +52,16 @@ def run(options: Options) -> Iterator[str]:
         took = []
         for nth in range(options.rounds + 1):
             start = time.perf_counter()
-            asyncio.run(_answer(spec, catalogue, prompts))
+            _ask_all(spec, catalogue, prompts)
             # The first round imports the library.
             took += [time.perf_counter() - start] if nth else []
         rows.append(_row(spec, took, target))
     yield "\n".join(rows)
+    yield (
+        f"The same with {LARGE:,} skills and {ASKED} prompts, each in a new process with its imports. For *content* each "
+        f"skill has a SKILL.md of {BODY:,} words. The ratio is to the first router in the same round; memory is the peak."
+    )
+    yield "\n".join([_COLD_HEAD, *_cold(options)])
     yield (
         f"`skill-health router hook` in a new process, one of {HOOK_SKILLS} descriptions changed, {HOOK_PROMPTS} prompts "
         "(compiled modules are warm); and where only the body of a skill has changed, or nothing:"
@@ -51,24 +69,39 @@ def run(options: Options) -> Iterator[str]:
     yield "\n".join([_HEAD, *_hook(options)])
 
 
-def _collection(skills: int, prompts: int, seed: int) -> tuple[Catalogue, list[Prompt]]:
-    words, rng = read_source().words, random.Random(seed)
-    names = [f"{'-'.join(rng.sample(words, 2))}-{n}" for n in range(skills)]
-    listed = tuple(ListedSkill(name, " ".join(rng.choices(words, k=rng.randint(20, 60)))) for name in names)
-    asked = [
-        Prompt(f"p{n}", " ".join(rng.choices(words, k=rng.randint(8, 30))), rng.choice(names)) for n in range(prompts)
-    ]
-    return Catalogue(listed), asked
-
-
-async def _answer(spec: str, catalogue: Catalogue, prompts: list[Prompt]) -> None:
+def _ask_all(spec: str, catalogue: Catalogue, prompts: list[Prompt]) -> None:
     try:
         router = cast(LocalRouter, open_choice(resolve(spec, RouterSettings()), catalogue))
     except UsageError as error:
         raise Failed(str(error)) from error
-    for prompt in prompts:
-        reply = await router.ask(RoutingRequest(prompt, 0, catalogue.shown, ""))
-        assert reply.text
+    asyncio.run(answer(router, catalogue, prompts))
+
+
+def _cold(options: Options) -> Iterator[str]:
+    """Whole processes: time and memory, beside the first of them in the same round."""
+    cache = options.scratch / "vectors"
+    env = environment(options.scratch, SKILL_HEALTH_CACHE_DIR=str(cache))
+
+    def forget() -> None:
+        shutil.rmtree(cache, ignore_errors=True)
+
+    commands = {
+        name: Command(
+            python("-m", "benchmarks._route_once", spec, index, str(LARGE), str(ASKED), str(options.seed)),
+            ROOT, env, forget if "no cache" in name else None, (0,),
+        )
+        for name, (spec, index, _, _) in PROCESSES.items()
+    }  # fmt: skip
+    samples = interleave(commands, options.rounds)
+    base = samples[next(iter(PROCESSES))]
+    for name, (_, _, seconds, megabytes) in PROCESSES.items():
+        took = samples[name]
+        wall, peak = median(one.wall for one in took), max(one.peak for one in took) / 2**20
+        ratio = median(one.wall / other.wall for one, other in zip(took, base, strict=True))
+        met = wall < (seconds or math.inf) and peak < (megabytes or math.inf)
+        target = f"< {seconds:g} s" + (f", < {megabytes} MiB" if megabytes else "") if seconds else "-"
+        answer_ = ("yes" if met else "**no**") if seconds else "-"
+        yield f"| {name} | {len(took)} | **{ratio:.2f}** | {wall:.1f} s | {peak:.0f} MiB | {target} | {answer_} |"
 
 
 def _hook(options: Options) -> Iterator[str]:

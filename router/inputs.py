@@ -16,6 +16,8 @@ from skill_health.discovery.hosts import hosts
 from skill_health.lint.pipeline import configure
 from skill_health.registries.records import BadRecord
 from skill_health.registries.sources import read_sources
+from skill_health.router.lexicon.fields import CONTENT, DESCRIPTION
+from skill_health.router.lexicon.references import add_references
 from skill_health.router.listing import catalogue, collection_at, listing_notes
 from skill_health.router.prompts._api import Known, PromptFile, known_skills
 from skill_health.router.prompts._load import (
@@ -63,6 +65,7 @@ def load_inputs(
     namesakes: str | None = None,
     plain: bool = False,
     field_map: str | None = None,
+    index: str | None = None,
 ) -> RouterInputs:
     """Find and read the skills that `paths` name (default: here) with the collection around them, and the prompts.
 
@@ -71,7 +74,8 @@ def load_inputs(
     default what the configuration says. The filters narrow the prompts, never the collection: by id, by the skills
     that a prompt expects, accepts or rejects ("none" for those that expect no skill), and by split. `namesakes`
     stands in for the setting of that name; where `plain`, names do not show the plugin. `field_map` says by which names
-    the records of `prompt_files` call what they hold.
+    the records of `prompt_files` call what they hold. References are read where `index`, by default the configured
+    one, is "content".
 
     Raises UsageError for what the user got wrong, such as an empty collection, no prompts or a filter that leaves none.
     """
@@ -85,6 +89,8 @@ def load_inputs(
         raise UsageError(f"no skill below {', '.join(paths)}: a skill is a folder with a SKILL.md")
     discovery, found = read_collection(discovery, config.router.namesakes, plain)
     listed = catalogue(found.skills, listing or config.router.listing, hosts(config.listing), found.names)
+    if (index or config.router.indexing) == CONTENT:
+        listed = add_references(listed, found.skills, discovery.root)
     known = known_skills(listed)
     if prompt_files:
         loaded = load_prompts(prompt_files, known, root, parse_map(field_map) if field_map else None)
@@ -112,14 +118,20 @@ def load_inputs(
 
 
 def catalogue_at(
-    root: str, config: Config, revision: str, listing: str | None = None, paths: Sequence[str] = ()
+    root: str,
+    config: Config,
+    revision: str,
+    listing: str | None = None,
+    paths: Sequence[str] = (),
+    index: str = DESCRIPTION,
 ) -> Catalogue:
     """The catalogue that the same call would have made at a git revision; an empty one where no skill was there.
 
     `paths` are relative to the root, as `Inputs.paths`. Raises UsageError as `collection_at` and `catalogue` do.
     """
-    found = collection_at(root, config, revision, paths)
-    return catalogue(found.skills, listing or config.router.listing, hosts(config.listing), found.names)
+    with collection_at(root, config, revision, paths, index == CONTENT) as (found, place):
+        listed = catalogue(found.skills, listing or config.router.listing, hosts(config.listing), found.names)
+        return add_references(listed, found.skills, place) if index == CONTENT else listed
 
 
 def with_namesakes(config: Config, namesakes: str | None) -> Config:

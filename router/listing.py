@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
@@ -22,6 +23,7 @@ from skill_health.discovery.corpus import discover
 from skill_health.discovery.hosts import OMITTED, Host, simulate
 from skill_health.discovery.listing import is_skill_name
 from skill_health.discovery.roots import is_certain
+from skill_health.router.lexicon.references import is_markdown
 from skill_health.router.records import NONE, Catalogue, ListedSkill
 from skill_health.rules.frontmatter._shared import below_templates
 from skill_health.rules.routing._groups import name_key
@@ -195,12 +197,16 @@ class _Blob(NamedTuple):
     path: str
 
 
-def collection_at(root: str, config: Config, revision: str, paths: Sequence[str] = ()) -> NamedCollection:
-    """The skills below `root` at a revision, as `read_collection` would have found them; none where none were there.
+@contextmanager
+def collection_at(
+    root: str, config: Config, revision: str, paths: Sequence[str] = (), references: bool = False
+) -> Iterator[tuple[NamedCollection, str]]:
+    """The skills below `root` at a revision, as `read_collection` would have found them, and the root they lie in.
 
     `paths` are what was asked for, relative to the root (all of it where there are none). The tree is laid out in a
-    temporary folder with the skills' texts and stand-ins for all other files; nothing of the repository is run, and
-    its index and working tree are left alone.
+    temporary folder with the skills' texts and, with `references`, their Markdown files, and with stand-ins for all
+    other files; it is gone afterwards. Nothing of the repository is run, and its index and working tree are left alone.
+    There are no skills where none were there.
 
     Raises UsageError outside a git repository, without git and for a revision that git does not know.
     """
@@ -213,13 +219,14 @@ def collection_at(root: str, config: Config, revision: str, paths: Sequence[str]
     with TemporaryDirectory(prefix="skill-health-") as folder:
         base = os.path.realpath(folder)
         place = os.path.normpath(os.path.join(base, inner))
-        _lay_out(repository, commit, "" if inner == "." else inner, base)
+        _lay_out(repository, commit, "" if inner == "." else inner, base, references)
         _mark(repository, root, base, place)
         wanted = [os.path.normpath(os.path.join(place, path)) for path in paths or (".",)]
         there = [path for path in wanted if os.path.lexists(path)]
-        return (
-            read_collection(discover(there, config, place), config.router.namesakes)[1] if there else NamedCollection()
-        )
+        if there:
+            yield read_collection(discover(there, config, place), config.router.namesakes)[1], place
+        else:
+            yield NamedCollection(), place
 
 
 def _mark(repository: GitRepository, root: str, base: str, place: str) -> None:
@@ -234,13 +241,17 @@ def _mark(repository: GitRepository, root: str, base: str, place: str) -> None:
             pass
 
 
-def _lay_out(repository: GitRepository, commit: str, inner: str, base: str) -> None:
+def _lay_out(repository: GitRepository, commit: str, inner: str, base: str, references: bool) -> None:
     """Write what is below `inner` in a commit, and ignore files and manifests beside it, into the folder `base`.
 
     A file that nobody reads holds its object id, so that equal files are equal and others are not.
     """
+
+    def is_read(blob: _Blob) -> bool:
+        return _is_read(blob) or (references and blob.size <= MAX_BYTES and is_markdown(blob.path))
+
     blobs = [blob for blob in _tree(repository, commit) if _is_wanted(blob.path, inner)]
-    read = [blob for blob in blobs if blob.mode == _LINK or _is_read(blob)]
+    read = [blob for blob in blobs if blob.mode == _LINK or is_read(blob)]
     texts = dict(zip((blob.oid for blob in read), _contents(repository, read), strict=True))
     # Links come last, so that nothing is written through one.
     for blob in sorted(blobs, key=lambda blob: (blob.mode == _LINK, blob.path)):
@@ -251,7 +262,7 @@ def _lay_out(repository: GitRepository, commit: str, inner: str, base: str) -> N
                 os.symlink(os.fsdecode(texts[blob.oid]), target)
             else:
                 with open(target, "xb") as file:
-                    file.write(texts[blob.oid] if _is_read(blob) else blob.oid)
+                    file.write(texts[blob.oid] if is_read(blob) else blob.oid)
         except (OSError, ValueError) as error:
             raise UsageError(f"cannot lay out {blob.path} of that revision: {error}") from None
     _drop_escaping(base, [os.path.join(base, blob.path) for blob in blobs if blob.mode == _LINK])

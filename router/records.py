@@ -22,6 +22,7 @@ class ListedSkill:
 
     `text` is what is shown of the description (`state`: full, truncated or name-only), hashed with the name. `body` is
     SKILL.md below the frontmatter, `when` says when to use the skill; `aliases` are what else a label may call it.
+    `references` is the text of the Markdown files beside SKILL.md, read only for routers that search it.
     """
 
     name: str
@@ -32,6 +33,7 @@ class ListedSkill:
     when: str = ""
     path: str = ""
     aliases: tuple[str, ...] = ()
+    references: str = ""
 
 
 @dataclass(frozen=True, slots=True)

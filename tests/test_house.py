@@ -544,7 +544,7 @@ OPENED = {
     "effectiveness/sandbox/_inside.py": "a process, as the system shows it",
     "effectiveness/sandbox/_run.py": "a process, as the system shows it",
     "effectiveness/trial/verify.py": "a file made by us for the trial",
-    "router/routers/embed_minilm.py": "a model that was installed",
+    "router/lexicon/embedder.py": "a model that was installed",
 }
 
 

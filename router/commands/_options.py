@@ -32,7 +32,10 @@ model_options = all_of((
     click.option("--mode", type=click.Choice(["text", "json_schema"]), help="Ask for JSON in words, or by a schema."),
     click.option("--listing", metavar="HOST", help="What is listed: full, or what this host would show."),
     click.option("--template", metavar="NAME", help="Prompt template: none, plan, or a file."),
-    click.option("--index", type=click.Choice(["description", "body"]), help="What local routers read of a skill."),
+    click.option(
+        "--index", type=click.Choice(["description", "body", "content"]),
+        help="What local routers read: what is listed, SKILL.md too, its references too.",
+    ),
     click.option("--out", metavar="DIR", help="Folder of the reports (from the configuration, else reports)."),
 ))  # fmt: skip
 """What is asked, and how."""

@@ -126,11 +126,14 @@ def _before(
     from skill_health.router.compare.comparable import changed_skills
     from skill_health.router.compare.sweep import run_at, run_before
     from skill_health.router.inputs import catalogue_at
+    from skill_health.router.lexicon.fields import DESCRIPTION
     from skill_health.router.plan.manifest import bodies_digest
 
-    bodies = asked.choices.index == "body"
+    bodies = asked.choices.index != DESCRIPTION
     if revision := given.since:
-        old = catalogue_at(inputs.root, inputs.config, revision, asked.choices.listing, inputs.paths)
+        old = catalogue_at(
+            inputs.root, inputs.config, revision, asked.choices.listing, inputs.paths, asked.choices.index
+        )
         changed = changed_skills(old.shown, inputs.catalogue.shown, bodies)
         found = run_at(reports, inputs, asked, old, changed, train, revision) if changed else None
         return found, changed, revision
@@ -138,7 +141,7 @@ def _before(
     changed = changed_skills(run.facts.shown.values(), inputs.catalogue.shown)
     if bodies and run.manifest.hashes.get("bodies") != bodies_digest(inputs.catalogue):
         raise UsageError(
-            f"bodies have changed since {run.run_id}, and a run does not keep them: with --index body give --since REV"
+            f"bodies have changed since {run.run_id}, and a run does not keep them: with --index {asked.choices.index} give --since REV"
         )
     return run if changed else None, changed, run.run_id
 

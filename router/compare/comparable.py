@@ -34,10 +34,14 @@ def changed_skills(
             old_text, new_text = one.text if one else "", other.text if other else ""
             kind: Literal["added", "removed"] = "added" if one is None else "removed"
             found.append(ComparedSkill(name=name, kind=kind, before=old_text, after=new_text, cut=False))
-        elif one.text != other.text or (bodies and (one.body, one.when) != (other.body, other.when)):
+        elif one.text != other.text or (bodies and _unlisted(one) != _unlisted(other)):
             same = one.description == other.description and one.text != other.text
             found.append(ComparedSkill(name=name, kind="edited", before=one.text, after=other.text, cut=same))
     return tuple(found)
+
+
+def _unlisted(skill: ListedSkill) -> tuple[str, ...]:
+    return skill.body, skill.when, skill.references
 
 
 def obstacles(run: RouterRun, baseline: RouterRun, models: tuple[str, str] | None = None) -> Iterator[str]:

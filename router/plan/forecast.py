@@ -26,6 +26,7 @@ from skill_health.config.settings import Provider
 from skill_health.core.errors import SkillHealthError
 from skill_health.documents._record import convert_record
 from skill_health.documents.router_manifest import RouterManifest
+from skill_health.router.lexicon.abstention import can_cross_fit
 from skill_health.router.plan.plan import Key, OpenModel, RouterPlan
 from skill_health.router.records import NONE, Mode, Prompt, RoutingRequest
 from skill_health.router.routers._load import PROVIDER
@@ -328,7 +329,7 @@ def _load(model: OpenModel, sizes: Sequence[int], earlier: EarlierCalls | None, 
     )
 
 
-def study_notes(plan: RouterPlan, train: Collection[Prompt] = ()) -> list[str]:
+def study_notes(plan: RouterPlan, train: Sequence[Prompt] = ()) -> list[str]:
     """What so many prompts and replications can show, and why it is preliminary where it is."""
     from skill_health.stats.power import mde_paired, preliminary_reasons
 
@@ -343,7 +344,12 @@ def study_notes(plan: RouterPlan, train: Collection[Prompt] = ()) -> list[str]:
         f"count ({clusters} {'cluster' if clusters == 1 else 'clusters'}), {nulls} of them expecting no skill"
     ]
     if any(not model.wired for model in plan.models):
-        chosen = f"chosen on {len(train)} train prompts" if train else "none, since no prompt is in the split train"
+        if any(prompt.split for prompt in train):
+            chosen = f"chosen on {len(train)} train prompts"
+        elif can_cross_fit(train):
+            chosen = f"cross-fitted on {len(train)} prompts, which have no split"
+        else:
+            chosen = "their own, if any: no prompt is in the split train"
         found.append(f"thresholds of local routers: {chosen}")
     if clusters >= 2:
         points = 100 * mde_paired(clusters, reps)

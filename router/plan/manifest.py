@@ -18,7 +18,12 @@ _HASHED = tuple(name for name in Prompt.__struct_fields__ if name not in ("sourc
 
 def bodies_digest(catalogue: Catalogue) -> str:
     """A hash of what only local routers read of the skills."""
-    return digest([[skill.name, skill.description, skill.when, skill.body] for skill in catalogue.shown])
+    return digest(
+        [
+            [skill.name, skill.description, skill.when, skill.body, *filter(None, [skill.references])]
+            for skill in catalogue.shown
+        ]
+    )
 
 
 def prompts_digest(prompts: Iterable[Prompt]) -> str:

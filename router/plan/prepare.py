@@ -176,17 +176,21 @@ def short_caps(prepared: PreparedSweep, max_runs: int | None, max_usd: float | N
 
 
 def read_inputs(given: RouterOptions) -> tuple[RouterInputs, tuple[Prompt, ...]]:
-    """The inputs that a command line asks for, and the prompts of the split train, whatever the filters leave.
+    """The inputs that a command line asks for, and the prompts that thresholds of local routers are chosen on.
+
+    These are those of the split train, whatever the filters leave, or all of them where no prompt has a split.
 
     Raises UsageError as `load_inputs` does.
     """
     where = (given.paths, given.config_file, given.prompt_files, given.listing)
     inputs = everything = load_inputs(
         *where, prompt_ids=given.prompt_ids, skills=given.skills, splits=given.split, namesakes=given.namesakes,
-        field_map=given.field_map,
+        field_map=given.field_map, index=given.index,
     )  # fmt: skip
     if given.prompt_ids or given.skills or given.split:
         everything = load_inputs(*where, namesakes=given.namesakes, field_map=given.field_map)
+    if not any(prompt.split for prompt in everything.prompts):
+        return inputs, everything.prompts
     return inputs, tuple(prompt for prompt in everything.prompts if prompt.split == TRAIN)
 
 

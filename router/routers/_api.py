@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 from skill_health.bench.providers._api import ProviderProtocol
 from skill_health.config.settings import Provider
+from skill_health.router.lexicon.abstention import Criterion
 from skill_health.router.records import Catalogue, Mode, Prompt, Reply, RoutingRequest
 
 
@@ -29,8 +30,10 @@ class Setup:
     """What a router is opened with.
 
     `spec` is the whole name as the user gave it, `model` what follows the router's own name ("" for most local ones).
-    `train` are the prompts that a threshold may be chosen on. `index` is what local routers read of a skill:
-    "description" (the text that is listed) or "body" (that and the whole SKILL.md). `protocol` is that of a provider's
+    `train` are the prompts that a threshold may be chosen on by the `criterion`, each without its own say where they
+    have no split. `index` is what
+    local routers read of a skill: "description" (the text that is listed) or "body" (SKILL.md too) or "content" (the
+    bundled references, too). `protocol` is that of a provider's
     model, and `provider` its configured server, None for the vendor's own. `settings` may fix what
     `describe` tells: `threshold` that of a local router.
     """
@@ -46,6 +49,7 @@ class Setup:
     mode: Mode = "text"
     none_allowed: bool = True
     settings: Mapping[str, Any] = field(default_factory=dict)
+    criterion: Criterion = Criterion()  # noqa: RUF009 - it is frozen
 
 
 class Router(Protocol):

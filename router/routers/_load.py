@@ -16,6 +16,7 @@ from skill_health.core.extras import installation, missing_modules
 from skill_health.core.plugins import LONGEST_NAME, plugin_names, quote_name
 from skill_health.documents.router_manifest import RouterKind
 from skill_health.router import routers
+from skill_health.router.lexicon.abstention import Criterion
 from skill_health.router.records import Catalogue, Mode, Prompt
 from skill_health.router.routers._api import Router, Setup
 
@@ -84,6 +85,8 @@ def resolve(spec: str, routing: RouterSettings) -> RouterChoice:
     module = whole or _named(head) or _unknown(spec, routing)
     name = _name(module)
     if module.KIND == LOCAL and spec != name:
+        if any(info.name.startswith(f"{name}:") for info in available()):
+            _unknown(spec, routing)
         raise UsageError(f"{quote_name(spec)}: {name} takes no model; write {name}")
     return RouterChoice(spec, rest, module)
 
@@ -98,11 +101,12 @@ def open_choice(
     mode: Mode = "text",
     none_allowed: bool = True,
     settings: Mapping[str, Any] | None = None,
+    criterion: Criterion = Criterion(),  # noqa: B008 - it is frozen
 ) -> Router:
     """Open a router over a catalogue. Raises UsageError where a package that it needs is missing."""
     setup = Setup(
         choice.spec, choice.model, catalogue, train, choice.provider, choice.protocol, seed, index, mode, none_allowed,
-        settings or {},
+        settings or {}, criterion,
     )  # fmt: skip
     try:
         return cast(Router, choice.module.open_router(setup))
@@ -154,7 +158,7 @@ def _unknown(spec: str, routing: RouterSettings) -> ModuleType:
 
     names = [*(info.name for info in available()), *sorted(routing.providers)]
     head = spec.partition(":")[0]
-    family = [name for name in names if name.partition(":")[0] == head]
+    family = [name for name in names if name.startswith(f"{head}:")]
     near = (
         family
         or get_close_matches(spec[:LONGEST_NAME], names, n=3)

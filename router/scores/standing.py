@@ -73,6 +73,7 @@ def _notes(sheet: RunScores, manifest: RouterManifest) -> Iterator[str]:
         if not column.scored:
             yield f"{column.model.spec}: not testable, because no call has a score."
     yield from _tuned(facts)
+    yield from _read_more(manifest)
     if manifest.selection.kind != "all":
         yield f"Only a part of the prompts was asked ({manifest.selection.kind}); the figures are those of that part."
     for why, n in sorted(Counter(facts.untested.values()).items()):
@@ -120,6 +121,19 @@ def _tuned(facts: RoutingRunFacts) -> Iterator[str]:
         yield (
             f"{', '.join(specs)}: the threshold was chosen on {train} train prompts that are among these; --split test gives "
             "an untouched figure."
+        )
+
+
+_READ = {"body": "the whole SKILL.md", "content": "SKILL.md and the bundled Markdown files"}
+
+
+def _read_more(manifest: RouterManifest) -> Iterator[str]:
+    """Figures of routers that read what no host shows must not be taken for those of descriptions."""
+    local = [model.spec for model in manifest.models if model.kind == "local"]
+    if local and manifest.index in _READ:
+        yield (
+            f"{', '.join(local)} read {_READ[manifest.index]} (--index {manifest.index}), which no host lists: the figures "
+            "say what a search of the collection finds, not what the descriptions do."
         )
 
 

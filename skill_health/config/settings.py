@@ -113,7 +113,11 @@ class ModelPrice(NamedTuple):
 
 
 class RouterSettings(NamedTuple):
-    """The router benchmark. `max_loss` is the share of top-1 that a sweep may lose before it fails."""
+    """The router benchmark. `max_loss` is the share of top-1 that a sweep may lose before it fails.
+
+    `false_fires` is the share of prompts without a skill that local routers may answer with one, as far as the prompts
+    that their threshold is chosen on can say; at 1 the threshold is chosen by `abstention`.
+    """
 
     models: tuple[str, ...] = ("lexical:overlap", "lexical:tfidf")
     hook_models: tuple[str, ...] = ("lexical:tfidf",)
@@ -126,6 +130,8 @@ class RouterSettings(NamedTuple):
     namesakes: str = "refuse"
     controls: int = 20
     max_loss: float = 0.02
+    abstention: str = "most-right"
+    false_fires: float = 1.0
     providers: Mapping[str, Provider] = {}
     prices: Mapping[str, ModelPrice] = {}
 

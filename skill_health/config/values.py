@@ -103,7 +103,8 @@ def _keys(text: str) -> tuple[str, ...]:
 SEVERITIES = ("error", "warning", "info")
 CHOICES = {
     "fail-on": (*SEVERITIES, "never"), "router.mode": ("text", "json_schema"),
-    "router.indexing": ("description", "body"), "router.namesakes": ("refuse", "skip", "path"), "effectiveness.hint": ("no", "also", "only"),
+    "router.abstention": ("most-right", "balanced"), "router.indexing": ("description", "body", "content"),
+    "router.namesakes": ("refuse", "skip", "path"), "effectiveness.hint": ("no", "also", "only"),
 }  # fmt: skip
 NOT_EMPTY = frozenset(("profile", "daily.reports", "per-path.glob", "router.listing", "router.template"))
 PROVIDER_POSITIVE = ("concurrency", "max-output-tokens", "timeout", "idle-timeout")

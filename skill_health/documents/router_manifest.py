@@ -13,7 +13,7 @@ NONE = "none"
 """The answer "no skill applies". It is a class of its own, beside the names of the skills."""
 
 RouterKind = Literal["local", "provider", "simulated"]
-RouterIndex = Literal["description", "body"]
+RouterIndex = Literal["description", "body", "content"]
 
 
 class RouterManifest(OpenRecord, frozen=True, kw_only=True, omit_defaults=False):

@@ -170,10 +170,12 @@ def test_reservations_are_within_the_forecast() -> None:
     assert reserve(model(price=None), questions.request(plan.calls()[0], 1)) == 0.0
 
 
-def of_one_skill(count: int, families: int = 0) -> list[Prompt]:
-    return [Prompt(f"q{n}", "x", "skill-1", family=f"f{n % families}" if families else "") for n in range(count)]
+def of_one_skill(count: int, families: int = 0, split: str = "") -> list[Prompt]:
+    family = [f"f{n % families}" if families else "" for n in range(count)]
+    return [Prompt(f"q{n}", "x", "skill-1", family=family[n], split=split) for n in range(count)]
 
 
+NULLS = [Prompt(f"null-{n}", "x", None) for n in range(10)]
 UNTESTABLE = [Prompt("q", "x", "elsewhere"), Prompt("r", "x", None, known=False)]
 FEW = "preliminary: fewer than 30 independent prompts or families (12)"
 
@@ -182,7 +184,9 @@ FEW = "preliminary: fewer than 30 independent prompts or families (12)"
     ("prompts", "train", "template", "said", "unsaid"),
     [
         pytest.param(PROMPTS, (), "none", ("12 over 12 skills", "12 clusters", "3 of them", FEW), ("abstention",), id="few"),
-        pytest.param(PROMPTS, PROMPTS[:2], "none", ("chosen on 2 train prompts",), (), id="train"),
+        pytest.param(PROMPTS, of_one_skill(2, split="train"), "none", ("chosen on 2 train prompts",), (), id="train"),
+        pytest.param(PROMPTS, PROMPTS, "none", ("local routers: their own, if any",), (), id="too few without a split"),
+        pytest.param(PROMPTS, (*of_one_skill(10), *NULLS), "none", ("cross-fitted on 20 prompts",), (), id="without a split"),
         pytest.param(of_one_skill(40), (), "none", ("0 of 40 prompts expect no skill",), ("fewer",), id="no nulls"),
         pytest.param(of_one_skill(40), (), "plan", ("detectable",), ("preliminary",), id="nulls are not asked for"),
         pytest.param(PROMPTS, (), "plan", ("9 with a right answer",), (), id="nulls cannot be answered"),

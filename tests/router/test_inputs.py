@@ -262,8 +262,9 @@ def test_links_out_of_the_revision_are_not_followed(write: Write, tmp_path_facto
     (root / "skills" / "b" / "SKILL.md").symlink_to(secret)
     (root / "skills" / "out").symlink_to(secret.parent)
     commit(root)
-    found = collection_at(os.path.realpath(root), Config(), "HEAD").skills
-    assert [skill.name for skill in found if skill.description] == ["a"]
+    with collection_at(os.path.realpath(root), Config(), "HEAD") as (found, _):
+        skills = found.skills
+    assert [skill.name for skill in skills if skill.description] == ["a"]
 
 
 def test_odd_names_large_files_and_other_line_ends(write: Write) -> None:

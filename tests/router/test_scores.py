@@ -544,6 +544,18 @@ def test_splits_simulation_and_tuning_are_said() -> None:
     assert any("mode text" in each and "must never be compared" in each for each in report["statements"])
 
 
+@pytest.mark.parametrize(
+    ("index", "said"), [("description", ""), ("body", "the whole SKILL.md"), ("content", "bundled")]
+)
+def test_a_router_that_reads_what_no_host_shows_is_no_verdict_on_descriptions(index: str, said: str) -> None:
+    prompts = [prompt("p1", "alpha")]
+    models = [{"spec": "lexical", "kind": "local"}, {"spec": "maker:one", "kind": "provider"}]
+    given_ = manifest(prompts, models, index=index)
+    notes = build_report(given_, [result("p1", ["alpha"], "lexical")])["notes"]
+    found = [note for note in notes if "which no host lists" in note]
+    assert len(found) == bool(said) and all(note.startswith("lexical read ") and said in note for note in found)
+
+
 def test_every_metric_has_a_title_and_a_meaning() -> None:
     assert all(metric.title and metric.meaning for metric in METRICS.values())
 

@@ -20,8 +20,8 @@ MARK = "CACHEDIR.TAG"
 _TAG = b"""Signature: 8a477f597d28d172789f06886806bc55
 # skill-health keeps here what its linter has found. The folder may be deleted at any time.
 """
-URLS, TASKS = "urls.json", "effectiveness-check.json"
-_FIXED = (MARK, URLS, TASKS)
+URLS, TASKS, VECTORS = "urls.json", "effectiveness-check.json", "vectors.bin"
+_FIXED = (MARK, URLS, TASKS, VECTORS)
 _ENDING = ".lint"
 _HEX = frozenset("0123456789abcdef")
 _TEMPORARY = (".skill-health-", ".tmp")
