@@ -22,8 +22,9 @@ ROUTER = ("routers", "calls", "router_report", "resampling", "coverage")
 EFFECTIVENESS = ("trials",)
 PAGE = ("page",)
 DAILY = ("history",)
+RISK = ("risk",)
 SIZES = ("sizes",)
-QUESTIONS = (*LINTER, *ROUTER, *EFFECTIVENESS, *PAGE, *DAILY, *SIZES)
+QUESTIONS = (*LINTER, *ROUTER, *EFFECTIVENESS, *PAGE, *DAILY, *SIZES, *RISK)
 NOT_MEASURED = "Not measured: "
 
 
@@ -55,6 +56,7 @@ def main(argv: list[str] | None = None) -> int:
         "page": {*PAGE},
         "daily": {*DAILY},
         "sizes": {*SIZES},
+        "risk": {*RISK},
     }
     kind = next(
         (name for name, group in groups.items() if named and named <= group), "real" if given.tree else "generated"
