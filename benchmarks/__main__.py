@@ -23,8 +23,9 @@ FREE = ("free_routers", "learned_weights")
 EFFECTIVENESS = ("trials",)
 PAGE = ("page",)
 DAILY = ("history",)
+RISK = ("risk",)
 SIZES = ("sizes",)
-QUESTIONS = (*LINTER, *ROUTER, *FREE, *EFFECTIVENESS, *PAGE, *DAILY, *SIZES)
+QUESTIONS = (*LINTER, *ROUTER, *FREE, *EFFECTIVENESS, *PAGE, *DAILY, *SIZES, *RISK)
 NOT_MEASURED = "Not measured: "
 
 
@@ -57,6 +58,7 @@ def main(argv: list[str] | None = None) -> int:
         "page": {*PAGE},
         "daily": {*DAILY},
         "sizes": {*SIZES},
+        "risk": {*RISK},
     }
     kind = next(
         (name for name, group in groups.items() if named and named <= group), "real" if given.tree else "generated"

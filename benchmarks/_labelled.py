@@ -20,7 +20,7 @@ import yaml
 from skill_health.bench.collection import read_collection
 from skill_health.discovery.corpus import discover
 from skill_health.lint.pipeline import configure
-from skill_health.router.inputs import skipping_namesakes
+from skill_health.router.inputs import with_namesakes
 from skill_health.router.lexicon.references import add_references
 from skill_health.router.listing import catalogue
 from skill_health.router.records import Catalogue, Prompt
@@ -59,7 +59,7 @@ def load_sets(folder: Path, names: list[str] | None = None) -> Iterator[Labelled
 def _load(name: str, source: _Source, root: Path) -> LabelledSet:
     place = str(root / source.skills)
     base, config = configure((place,), None, {})
-    config = skipping_namesakes(config)
+    config = with_namesakes(config, "skip")
     discovery, found = read_collection(discover((place,), config, base), config.router.namesakes)
     listed = add_references(catalogue(found.skills, names=found.names), found.skills, discovery.root)
     known: dict[str, str] = {}

@@ -53,6 +53,53 @@ class RouterInputs:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ListedCollection:
+    """A collection as a host lists it; `paths` and `notes` are as in `RouterInputs`."""
+
+    root: str
+    paths: tuple[str, ...]
+    config: Config
+    discovery: Discovery
+    catalogue: Catalogue
+    notes: tuple[str, ...]
+
+
+def load_listing(
+    paths: Sequence[str],
+    config_file: str | None = None,
+    listing: str | None = None,
+    *,
+    namesakes: str | None = None,
+    plain: bool = False,
+    index: str | None = None,
+) -> ListedCollection:
+    """The collection of `load_inputs`, without prompts. Raises UsageError for what the user got wrong."""
+    paths = tuple(paths) or (os.curdir,)
+    root, config = configure(paths, config_file, {})
+    config = with_namesakes(config, namesakes)
+    discovery = discover(paths, config, root)
+    if not discovery.entries:
+        raise UsageError(f"no skill below {', '.join(paths)}: a skill is a folder with a SKILL.md")
+    discovery, found = read_collection(discovery, config.router.namesakes, plain)
+    listed = catalogue(found.skills, listing or config.router.listing, hosts(config.listing), found.names)
+    if (index or config.router.indexing) == CONTENT:
+        listed = add_references(listed, found.skills, discovery.root)
+    return ListedCollection(
+        root=root,
+        paths=tuple(os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/") for path in paths),
+        config=config,
+        discovery=discovery,
+        catalogue=listed,
+        notes=(
+            *describe_refused(config),
+            *discovery.warnings,
+            *found.notes,
+            *listing_notes(found.skills, listed),
+        ),
+    )
+
+
 def load_inputs(
     paths: Sequence[str],
     config_file: str | None = None,
@@ -81,16 +128,8 @@ def load_inputs(
     """
     if field_map and not prompt_files:
         raise UsageError("--map says how the files of --prompts are to be read: name them")
-    paths = tuple(paths) or (os.curdir,)
-    root, config = configure(paths, config_file, {})
-    config = with_namesakes(config, namesakes)
-    discovery = discover(paths, config, root)
-    if not discovery.entries:
-        raise UsageError(f"no skill below {', '.join(paths)}: a skill is a folder with a SKILL.md")
-    discovery, found = read_collection(discovery, config.router.namesakes, plain)
-    listed = catalogue(found.skills, listing or config.router.listing, hosts(config.listing), found.names)
-    if (index or config.router.indexing) == CONTENT:
-        listed = add_references(listed, found.skills, discovery.root)
+    given = load_listing(paths, config_file, listing, namesakes=namesakes, plain=plain, index=index)
+    root, config, discovery, listed = given.root, given.config, given.discovery, given.catalogue
     known = known_skills(listed)
     if prompt_files:
         loaded = load_prompts(prompt_files, known, root, parse_map(field_map) if field_map else None)
@@ -101,19 +140,13 @@ def load_inputs(
     left = _narrowed(loaded.prompts, known, prompt_ids, skills, splits)
     return RouterInputs(
         root=root,
-        paths=tuple(os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/") for path in paths),
+        paths=given.paths,
         config=config,
         catalogue=listed,
         prompts=left,
         total=len(loaded.prompts),
         problems=loaded.problems,
-        notes=(
-            *describe_refused(config),
-            *discovery.warnings,
-            *found.notes,
-            *listing_notes(found.skills, listed),
-            *loaded.notes,
-        ),
+        notes=(*given.notes, *loaded.notes),
     )
 
 
