@@ -9,6 +9,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import _generate, _trees
+from benchmarks.__main__ import QUESTIONS
 from benchmarks._measure import Command, Failed, Options, Sample, environment, interleave, measure, python
 from benchmarks._table import Ratio, absolutes, ratios
 
@@ -225,3 +227,9 @@ def test_the_daily_history_is_measured(tmp_path: Path, monkeypatch: pytest.Monke
     _, table = history.run(Options(tmp_path, None, 3, 1, 1, None))
     assert re.search(r"(?m)^\| 3 \| 4 \| \*\*\d{3} B\*\* \| < 20,000 B \| yes \| 0.00 MB ", table), table
     assert len((tmp_path / "3/reports-4/skill-health-history.jsonl").read_bytes().splitlines()) == 5
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_each_question_can_be_asked(name: str) -> None:
+    question = import_module(f"benchmarks.{name}")
+    assert question.TITLE and question.ROUNDS > 0 and callable(question.run)
