@@ -279,7 +279,8 @@ def _bad(prompt: Prompt, message: str, advice: str) -> BadRecord:
     return BadRecord(path, int(line), 1, message, advice, "prompts", prompt.prompt_id)
 
 
-_QUOTED = lazy(r'"(?:[^"\\]|\\.)*["…]')
+# What messages quote is cut to far fewer characters than this.
+_QUOTED = lazy(r'"(?:[^"\\]|\\.){0,200}["…]')
 
 
 MAX_PER_FILE = 100
