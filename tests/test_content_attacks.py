@@ -269,7 +269,9 @@ def test_an_attack_is_a_finding_or_one_line(name: str, place: Path, run: Run) ->
         call("daily", "--format", "json", "--time", "2026-11-20T04:00:00Z")
     call("lint", "--profile", "plan-v2.3.0", "--score")
     for words in WHOLE:
-        if words[0] != "report" or not name.startswith("an ignore file"):
+        # Git itself waits for an ignore file where these ask for untracked files; it is ended after a while.
+        asks_git = words[0] == "report" or words[:2] in (("router", "run"), ("router", "hook"))
+        if not (asks_git and name.startswith("an ignore file")):
             call(*words)
     written = (path for path in (place / "reports").rglob("*") if path.is_file() and not path.is_symlink())
     said.extend(path.read_text("utf-8", "replace") for path in written)
