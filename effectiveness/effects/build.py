@@ -31,6 +31,7 @@ from skill_health.documents.effect_report import (
 )
 from skill_health.documents.effect_result import SCORED, TrialResult
 from skill_health.effectiveness.effects.arms import CEILING, FLOOR, arms, full_figure, invoked_of
+from skill_health.effectiveness.effects.composition import compositions
 from skill_health.effectiveness.effects.contrasts import (
     ALL,
     ArmPair,
@@ -349,6 +350,10 @@ def build_report(manifest: EffectManifest, results: Sequence[TrialResult]) -> Ef
         _model(column, model, facts, found, checked[column.spec])
         for column, model in zip(sheet.columns, facts.models, strict=True)
     )
+    pairs = compositions(
+        sheet, manifest.pairs, {spec: [each.why() for each in own if each.failed] for spec, own in checked.items()}
+    )
+    models = tuple(structs.replace(model, composition=pairs[model.model]) for model in models)
     report = EffectReport(
         version=1,
         kind="effectiveness",

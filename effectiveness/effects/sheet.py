@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from skill_health.documents.effect_manifest import EffectManifest, FrozenAgent
 from skill_health.documents.effect_result import TrialResult
-from skill_health.effectiveness.records import Arm
+from skill_health.effectiveness.records import CONTROL, JOIN, SUBSET, Arm
 from skill_health.effectiveness.tasks._api import NO_SKILL
 from skill_health.effectiveness.workspace.staging import parse_arm
 
@@ -73,6 +73,40 @@ def read_facts(manifest: EffectManifest) -> TrialRunFacts:
         for task in sorted(manifest.tasks, key=lambda task: task.id)
     }
     return TrialRunFacts(tasks, arms, manifest.models, manifest.replications, manifest.margin, manifest.seed)
+
+
+@dataclass(frozen=True, slots=True)
+class PairArms:
+    """The arms of two skills by name. `together` are both skills, in each order that the run has."""
+
+    first: str
+    second: str
+    variant: str
+    singles: tuple[str, str]
+    together: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them, the control first."""
+        return (CONTROL, *self.singles, *self.together)
+
+
+def pair_arms(arms: Mapping[str, Arm]) -> tuple[PairArms, ...]:
+    """Every two skills that a run tries alone and together, by their names."""
+    found: dict[tuple[str, str, str], PairArms] = {}
+    if CONTROL not in arms:
+        return ()
+    for arm in arms.values():
+        if len(arm.subset) != 2:
+            continue
+        first, second = sorted(arm.subset)
+        variant = arm.name.removeprefix(f"{SUBSET}:{arm.argument}")
+        singles = replace(arm, argument=first).name, replace(arm, argument=second).name
+        orders = (replace(arm, argument=JOIN.join(names)).name for names in ((first, second), (second, first)))
+        if set(singles) <= set(arms):
+            together = tuple(name for name in orders if name in arms)
+            found[first, second, variant] = PairArms(first, second, variant, singles, together)
+    return tuple(found[key] for key in sorted(found))
 
 
 _MOST = 1e15

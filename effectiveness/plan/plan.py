@@ -26,7 +26,7 @@ from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.effectiveness.workspace.copies import SKILL
-from skill_health.effectiveness.workspace.staging import prompt_of, staged
+from skill_health.effectiveness.workspace.staging import concerns, prompt_of, staged
 from skill_health.skill import frontmatter
 from skill_health.skill.decode import decode
 
@@ -271,7 +271,7 @@ def stage(
     there: dict[tuple[str, Arm], tuple[SkillCopy, ...]] = {}
     left: list[LeftOutArm] = []
     for task in sorted(tasks, key=lambda task: task.id):
-        found = {arm: staged(task, arm, copies[task.id]) for arm in arms}
+        found = {arm: staged(task, arm, copies[task.id]) for arm in arms if concerns(task, arm, arms)}
         some = {arm: skills for arm, skills in found.items() if not isinstance(skills, str)}
         if len(some) == 1 < len(arms):
             alone = next(iter(some))

@@ -17,12 +17,14 @@ from skill_health.effectiveness.records import (
     CONTROL,
     FULL,
     HINT,
+    JOIN,
     LEAVE_OUT,
     NEGATIVE,
     ORDER,
     PLACEBO,
     PLUS_ONE,
     PLUS_UNRELATED,
+    SUBSET,
     TARGET,
     Arm,
     SkillCopy,
@@ -94,7 +96,7 @@ def _prose(size: int, start: int) -> bytes:
 
 OF_CONTROLS = (CONTROL, NEGATIVE, FULL)
 _PLAIN = (*CONDITIONS, PLACEBO, AGAIN)
-_WITH = {LEAVE_OUT: "the name of a skill", ORDER: "a seed"}
+_WITH = {LEAVE_OUT: "the name of a skill", ORDER: "a seed", SUBSET: "the names of skills with + between them"}
 _MORE = {NEGATIVE: "irrelevant_skill", PLUS_ONE: "related_skill", PLUS_UNRELATED: "unrelated_skill"}
 
 
@@ -109,12 +111,15 @@ def parse_arm(text: str) -> Arm:
         return arm
     if condition == ORDER and not (argument.isascii() and argument.isdigit() and len(argument) < 10):
         raise UsageError(f"the arm {text!r} needs a seed, a whole number: {ORDER}:7")
+    if names := arm.subset:
+        if not all(names) or len(set(names)) < len(names):
+            raise UsageError(f"the arm {text!r} needs names of different skills: {SUBSET}:FIRST{JOIN}SECOND")
     if condition in _WITH and argument:
         return arm
     if condition in _WITH:
         raise UsageError(f"the arm {condition!r} needs {_WITH[condition]}: {condition}:...")
     near = nearest(condition, (*_PLAIN, *_WITH))
-    hint = f"did you mean {near!r}?" if near else f"arms are {', '.join(_PLAIN)}, {LEAVE_OUT}:SKILL and {ORDER}:SEED"
+    hint = f"did you mean {near!r}?" if near else f"arms are {', '.join(_PLAIN)}, {LEAVE_OUT}:SKILL, {SUBSET}:A+B and {ORDER}:SEED"
     raise UsageError(f"there is no arm {text!r}; {hint}")
 
 
@@ -132,16 +137,26 @@ def parse_arms(names: Iterable[str], hints: str = "no") -> tuple[Arm, ...]:
 
 
 def refuse_unknown(arms: Iterable[Arm], names: Collection[str]) -> None:
-    """Raise UsageError for an arm that leaves out a skill which is not there; `names` are those that are."""
+    """Raise UsageError for an arm that names a skill which is not there; `names` are those that are."""
     for arm in arms:
-        if arm.condition == LEAVE_OUT and arm.argument not in names:
-            near = nearest(arm.argument, sorted(names))
-            hint = f"; did you mean {near!r}?" if near else ""
-            raise UsageError(f"the arm {arm.name!r} leaves out a skill that is not in the collection{hint}")
+        for name in (arm.argument,) if arm.condition == LEAVE_OUT else arm.subset:
+            if name not in names:
+                near = nearest(name, sorted(names))
+                hint = f"; did you mean {near!r}?" if near else ""
+                raise UsageError(f"the arm {arm.name!r} names {name!r}, which is not a skill of the collection{hint}")
+
+
+def concerns(task: Task, arm: Arm, arms: Iterable[Arm]) -> bool:
+    """Whether a task is tried in an arm of a run; only a subset is not tried everywhere.
+
+    It is tried on the tasks of its own skills, and of those that it is held against in a larger subset of the run.
+    """
+    own = set(arm.subset)
+    return not own or any(own <= set(other.subset) and task.target_skill in other.subset for other in arms)
 
 
 def staged(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> tuple[SkillCopy, ...] | str:
-    """The skills of an arm in listing order, which is that of their names but for `order:SEED`.
+    """The skills of an arm in listing order, which is that of their names but for `order` and `subset`.
 
     A text says why this task has no such arm. `copies` are the whole collection by name.
     """
@@ -154,7 +169,7 @@ def staged(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> tuple[Skill
         return names
     if missing := [name for name in names if name not in copies]:
         return f"the skill {missing[0]!r} is not in the collection"
-    found = [copies[name] for name in sorted(set(names))]
+    found = [copies[name] for name in (names if arm.subset else sorted(set(names)))]
     if arm.condition == PLACEBO:
         return (placebo(found[0]),)
     if arm.condition == ORDER:
@@ -165,6 +180,8 @@ def staged(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> tuple[Skill
 
 def _names(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> Sequence[str] | str:
     condition, target = arm.condition, task.target_skill
+    if arm.subset:
+        return arm.subset
     if condition == CONTROL:
         return ()
     if condition in (FULL, ORDER):

@@ -6,6 +6,8 @@ effects are differences of shares; both default to 0:
 
     base=0.35               share of successes in the control, over all possible tasks
     target=0.3              effect of the target skill; skill.NAME=0.4 is that of one skill on its own tasks
+    pair.A+B=0.2            added where both skills are staged for a task of either, in arms of named skills (subset:...)
+    order.A+B=0.1           added there where A is listed before B
     full, plus_one, plus_unrelated, aa   as the target's unless given; order, leave_one_out as full's unless given
     negative, placebo       effect of an irrelevant skill, and of neutral text
     hint                    on top, in arms with the hint
@@ -27,7 +29,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
 from statistics import NormalDist
@@ -50,6 +52,7 @@ from skill_health.effectiveness.records import (
     PLACEBO,
     PLUS_ONE,
     PLUS_UNRELATED,
+    JOIN,
     TARGET,
     Arm,
 )
@@ -75,6 +78,7 @@ _SHARES = ("base", "invoke", "stray", "partial", *FAILURES)
 _AMOUNTS = {"spread": 10.0, "sleep": 3600.0, "cost": 1000.0, "tokens": 1e8, "duration": 1e6}
 _WHOLE = ("seed", "difficulty")
 _SKILL = "skill."
+_PAIRS = ("pair.", "order.")
 _KEYS = (*_SHARES, *EFFECTS, *_CONTROLS, *_AMOUNTS, *_WHOLE)
 
 
@@ -84,7 +88,7 @@ class ScriptPlan:
 
     `base` is the share of successes without any skill, `spread` the standard deviation of the tasks' difficulty in
     logits. `effects` and `control_effects` (of negative controls) have the given conditions, `skills` the effect of a
-    target by its name. `failures` maps outcomes to their shares. `sleep` and `duration` are seconds, `cost` is in
+    target by its name, `pairs` and `orders` that of two staged skills by their names. `failures` maps outcomes to their shares. `sleep` and `duration` are seconds, `cost` is in
     dollars.
     """
 
@@ -102,6 +106,8 @@ class ScriptPlan:
     effects: Mapping[str, float] = field(default_factory=dict)
     control_effects: Mapping[str, float] = field(default_factory=dict)
     skills: Mapping[str, float] = field(default_factory=dict)
+    pairs: Mapping[frozenset[str], float] = field(default_factory=dict)
+    orders: Mapping[tuple[str, str], float] = field(default_factory=dict)
     failures: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -115,7 +121,7 @@ def parse_plan(spec: str, seed: int = 1) -> ScriptPlan:
     for part in filter(None, (part.strip() for part in text.split(","))):
         key, equals, value = (each.strip() for each in part.partition("="))
         named = key.removeprefix(_SKILL) if key.startswith(_SKILL) else ""
-        if not equals or not (key in _KEYS or named):
+        if not equals or not (key in _KEYS or named or _two(key)):
             near = nearest(key, _KEYS)
             raise UsageError(f"{NAME}: there is no {part[:60]!r}; {f'did you mean {near}=?' if near else _all()}")
         if key in given:
@@ -132,8 +138,17 @@ def parse_plan(spec: str, seed: int = 1) -> ScriptPlan:
         effects={EFFECTS[key]: value for key, value in given.items() if key in EFFECTS},
         control_effects={_CONTROLS[key]: value for key, value in given.items() if key in _CONTROLS},
         skills={key.removeprefix(_SKILL): value for key, value in given.items() if key.startswith(_SKILL)},
+        pairs={frozenset(_two(key)): value for key, value in given.items() if key.startswith(_PAIRS[0])},
+        orders={(names[0], names[1]): value for key, value in given.items() if key.startswith(_PAIRS[1]) and (names := _two(key))},
         failures=failures,
     )
+
+
+def _two(key: str) -> tuple[str, ...]:
+    """The two different skills that a key of a pair or an order names; () for any other key."""
+    start = next((start for start in _PAIRS if key.startswith(start)), None)
+    names = tuple(key.removeprefix(start).split(JOIN)) if start else ()
+    return names if len(names) == 2 and all(names) and names[0] != names[1] else ()
 
 
 def _value(key: str, text: str) -> float:
@@ -152,7 +167,7 @@ def _value(key: str, text: str) -> float:
 
 
 def _all() -> str:
-    return f"the keys are {', '.join(_KEYS)} and {_SKILL}NAME"
+    return f"the keys are {', '.join(_KEYS)}, {_SKILL}NAME, {' and '.join(f'{start}A{JOIN}B' for start in _PAIRS)}"
 
 
 _NORMAL = NormalDist()
@@ -193,6 +208,8 @@ def _effect(plan: ScriptPlan, target_skill: str | None, arm: Arm, is_control: bo
     if condition == LEAVE_OUT and arm.argument == target_skill:
         return 0.0
     target = plan.skills.get(target_skill or "", plan.effects.get(TARGET, _TARGET_EFFECT))
+    if arm.subset:
+        return _subset_effect(plan, target_skill, arm.subset)
     if condition == TARGET:
         return target
     if condition in (NEGATIVE, PLACEBO):
@@ -200,6 +217,17 @@ def _effect(plan: ScriptPlan, target_skill: str | None, arm: Arm, is_control: bo
     if condition in (ORDER, LEAVE_OUT):
         return plan.effects.get(condition, plan.effects.get(FULL, target))
     return plan.effects.get(condition, target)
+
+
+def _subset_effect(plan: ScriptPlan, target_skill: str | None, names: Sequence[str]) -> float:
+    """What the named skills add up to: each that the task is meant for, and two of which one is, as the plan says."""
+    usual = plan.effects.get(TARGET, _TARGET_EFFECT)
+    found = [plan.skills.get(name, usual) for name in names if name == target_skill]
+    found += [value for both, value in plan.pairs.items() if both <= set(names) and target_skill in both]
+    for (one, other), value in plan.orders.items():
+        if {one, other} <= set(names) and names.index(one) < names.index(other) and target_skill in (one, other):
+            found.append(value)
+    return math.fsum(found)
 
 
 def chance(plan: ScriptPlan, task_id: str, target_skill: str | None, arm: Arm, is_control: bool = False) -> float:

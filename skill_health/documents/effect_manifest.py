@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from skill_health.documents._record import Amount, CommitText, Count, Name, OpenRecord, RunIdText, Share, TimeText
+from skill_health.documents.effect_composition import FrozenPair
 
 Isolation = Literal["files", "network", "processes"]
 
@@ -62,6 +63,8 @@ class EffectManifest(OpenRecord, frozen=True, kw_only=True):
     """Pairs of task and arm that cannot be, and why."""
     skipped: tuple[SkippedTask, ...]
     """Tasks that were given and not used, and why."""
+    pairs: tuple[FrozenPair, ...] = ()
+    """Skills that were asked to be tried alone and together, with what the collection says of them."""
 
 
 class FrozenSandbox(OpenRecord, frozen=True, kw_only=True):
