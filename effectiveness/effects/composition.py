@@ -21,7 +21,6 @@ from skill_health.documents.effect_composition import (
     PairVerdict,
     PairWord,
 )
-from skill_health.effectiveness.effects import contrasts
 from skill_health.effectiveness.effects.arms import CEILING, FLOOR, full_figure
 from skill_health.effectiveness.effects.contrasts import LEAST, within
 from skill_health.effectiveness.effects.sheet import (
@@ -38,7 +37,7 @@ from skill_health.stats.hypothesis_tests import Equivalence, both, equivalence, 
 from skill_health.stats.intervals import clustered_proportion
 from skill_health.stats.multiplicity import holm
 from skill_health.stats.power import FEW_CLUSTERS, fewest_differing, preliminary_reasons
-from skill_health.stats.resampling import paired_bootstrap, paired_t
+from skill_health.stats.resampling import RESAMPLES, paired_bootstrap, paired_t
 from skill_health.text.numbers import signed
 
 ALPHA = 0.05
@@ -134,10 +133,8 @@ def _order(task: PairTask) -> Fraction:
 def _mean(exact: Sequence[Fraction], most: float, seed: int) -> Estimate:
     """The mean with the interval that decides, Student's with few tasks and the bootstrap's with many, and its p."""
     values = [float(each) for each in exact]
-    if len(values) < FEW_CLUSTERS:
-        found = paired_t(values)
-    else:
-        found = paired_bootstrap(values, None, contrasts.RESAMPLES, seed)
+    few = len(values) < FEW_CLUSTERS
+    found = paired_t(values) if few else paired_bootstrap(values, None, RESAMPLES, seed)
     testable = sum(each != 0 for each in exact) >= LEAST
     return replace(within(found, most), p=sign_flip(values, seed=seed) if testable else None)
 
@@ -220,9 +217,7 @@ Compositions = Mapping[str, tuple[PairComposition, ...]]
 """The pairs of each model."""
 
 
-def compositions(
-    sheet: RunTrials, declared: Sequence[FrozenPair], biased: Mapping[str, Sequence[str]]
-) -> Compositions:
+def compositions(sheet: RunTrials, declared: Sequence[FrozenPair], biased: Mapping[str, Sequence[str]]) -> Compositions:
     """Every pair that a run tries, by every model; each word's tests are corrected over all of them (Holm).
 
     `biased` says of each model why nothing of it can be trusted.
@@ -361,7 +356,9 @@ def _record(evidence: PairEvidence, frozen: FrozenPair | None, column: ModelTria
     needs = [task_skills(each.task) & names for each in tasks]
     wanted = [task for task in facts.targets if set(pair.names) & set(task.arms)]
     planned = facts.planned(wanted, pair.names)
-    scored = sum(len(cell.trials) for task in wanted for arm in pair.names if (cell := column.cells.get((task.id, arm))))
+    scored = sum(
+        len(cell.trials) for task in wanted for arm in pair.names if (cell := column.cells.get((task.id, arm)))
+    )
     width = found.interaction
     half = None if width.low is None or width.high is None else (width.high - width.low) / 2
     missing = (planned - scored) / planned if planned else 1.0

@@ -36,7 +36,10 @@ _APART = lazy(
     re.I,
 )
 # Beside a bare link it sends the reader away.
-_AWAY = lazy(r"\broutes?(?:d)?\b|\bfor (?:those|these|that|anything else),? use\b|\beither this skill\b|\bbelongs? (?:to|in)\b", re.I)
+_AWAY = lazy(
+    r"\broutes?(?:d)?\b|\bfor (?:those|these|that|anything else),? use\b|\beither this skill\b|\bbelongs? (?:to|in)\b",
+    re.I,
+)
 # A sentence that says it in so many words, and how far it reaches.
 _TOGETHER = lazy(
     r"\brequired (?:sub-?)?skills?\b|\brequired background\b|"
@@ -63,7 +66,9 @@ class SkillPlaces:
 def declared_pairs(skills: Iterable[Skill]) -> tuple[FrozenPair, ...]:
     """Every two skills of which one says that it works with the other, sorted by their names, each place once."""
     given = sorted(skills, key=lambda skill: skill.path)
-    places = SkillPlaces({skill.name: skill for skill in reversed(given)}, {skill.folder: skill.name for skill in given})
+    places = SkillPlaces(
+        {skill.name: skill for skill in reversed(given)}, {skill.folder: skill.name for skill in given}
+    )
     found: dict[tuple[str, str], dict[tuple[str, int], DeclaredTogether]] = defaultdict(dict)
     for name in sorted(places.skills):
         for each in _declared(places.skills[name], places):
@@ -148,9 +153,9 @@ def _of_sentences(skill: Skill, places: SkillPlaces) -> Iterator[DeclaredTogethe
 def _sections(skill: Skill) -> Iterator[Section]:
     for section in skill.body.sections:
         title = section.heading.title
-        if "integration" in roles_of(title) or plain_title(title) in _TITLES:
-            if not _APART_TITLE.search(title):
-                yield section
+        ours = "integration" in roles_of(title) or plain_title(title) in _TITLES
+        if ours and not _APART_TITLE.search(title):
+            yield section
 
 
 def _names(prose: Prose, places: SkillPlaces) -> Iterator[tuple[str, int]]:

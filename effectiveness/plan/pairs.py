@@ -101,5 +101,7 @@ def pair_notes(pairs: Sequence[FrozenPair], tasks: Sequence[Task], agents: int, 
             f"{len(pairs) * agents} tested together"
         )
     if pairs and not both_orders:
-        lines.append("note: pairs are tried in one order of listing, since an agent lists skills in an order of its own")
+        lines.append(
+            "note: pairs are tried in one order of listing, since an agent lists skills in an order of its own"
+        )
     return lines

@@ -118,8 +118,13 @@ def _composition(report: EffectReport) -> Iterator[Row]:
     """One row for each figure of a pair."""
     for model in report.models:
         for pair in model.composition:
-            own = {name: getattr(pair, name) for name in _OF_PAIR} | {"model": model.model, "verdict": pair.verdict.word}
-            parts = ((name, getattr(group, name)) for group in (pair.rates, pair.effects) for name in group.__struct_fields__)
+            own = {name: getattr(pair, name) for name in _OF_PAIR} | {
+                "model": model.model,
+                "verdict": pair.verdict.word,
+            }
+            parts = (
+                (name, getattr(group, name)) for group in (pair.rates, pair.effects) for name in group.__struct_fields__
+            )
             for measure, number in (
                 *parts, ("interaction", pair.interaction), ("independence", pair.independence),
                 *([("order", pair.order)] if pair.order else ()),

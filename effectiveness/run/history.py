@@ -68,6 +68,8 @@ def _lines(
     digests = {skill.name: skill.digest for skill in manifest.skills}
     targets = [task.id for task in manifest.tasks if task.target_skill != NO_SKILL]
     yield _line(manifest, model, model, None, manifest.hashes.get("skills"), targets, results)
+    if model.composition and not any(each.kind == "primary" for each in model.contrasts):
+        return
     for part in model.skills:
         yield _line(manifest, model, part, part.skill, digests.get(part.skill), part.tasks, results)
 
@@ -122,6 +124,7 @@ def _line(
         preliminary=part.verdict.preliminary,
         biased=model.biased,
         cost_usd=model.cost_usd,
+        pairs=len(model.composition) if skill is None else 0,
     )
 
 

@@ -111,15 +111,18 @@ def parse_arm(text: str) -> Arm:
         return arm
     if condition == ORDER and not (argument.isascii() and argument.isdigit() and len(argument) < 10):
         raise UsageError(f"the arm {text!r} needs a seed, a whole number: {ORDER}:7")
-    if names := arm.subset:
-        if not all(names) or len(set(names)) < len(names):
-            raise UsageError(f"the arm {text!r} needs names of different skills: {SUBSET}:FIRST{JOIN}SECOND")
+    if arm.subset and argument and (not all(arm.subset) or len(set(arm.subset)) < len(arm.subset)):
+        raise UsageError(f"the arm {text!r} needs names of different skills: {SUBSET}:FIRST{JOIN}SECOND")
     if condition in _WITH and argument:
         return arm
     if condition in _WITH:
         raise UsageError(f"the arm {condition!r} needs {_WITH[condition]}: {condition}:...")
     near = nearest(condition, (*_PLAIN, *_WITH))
-    hint = f"did you mean {near!r}?" if near else f"arms are {', '.join(_PLAIN)}, {LEAVE_OUT}:SKILL, {SUBSET}:A+B and {ORDER}:SEED"
+    hint = (
+        f"did you mean {near!r}?"
+        if near
+        else f"arms are {', '.join(_PLAIN)}, {LEAVE_OUT}:SKILL, {SUBSET}:A+B and {ORDER}:SEED"
+    )
     raise UsageError(f"there is no arm {text!r}; {hint}")
 
 

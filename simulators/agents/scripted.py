@@ -6,7 +6,7 @@ effects are differences of shares; both default to 0:
 
     base=0.35               share of successes in the control, over all possible tasks
     target=0.3              effect of the target skill; skill.NAME=0.4 is that of one skill on its own tasks
-    pair.A+B=0.2            added where both skills are staged for a task of either, in arms of named skills (subset:...)
+    pair.A+B=0.2            added for a task of either where an arm of named skills (subset:...) has both
     order.A+B=0.1           added there where A is listed before B
     full, plus_one, plus_unrelated, aa   as the target's unless given; order, leave_one_out as full's unless given
     negative, placebo       effect of an irrelevant skill, and of neutral text
@@ -46,13 +46,13 @@ from skill_health.effectiveness.records import (
     AGAIN,
     CONTROL,
     FULL,
+    JOIN,
     LEAVE_OUT,
     NEGATIVE,
     ORDER,
     PLACEBO,
     PLUS_ONE,
     PLUS_UNRELATED,
-    JOIN,
     TARGET,
     Arm,
 )
@@ -88,8 +88,8 @@ class ScriptPlan:
 
     `base` is the share of successes without any skill, `spread` the standard deviation of the tasks' difficulty in
     logits. `effects` and `control_effects` (of negative controls) have the given conditions, `skills` the effect of a
-    target by its name, `pairs` and `orders` that of two staged skills by their names. `failures` maps outcomes to their shares. `sleep` and `duration` are seconds, `cost` is in
-    dollars.
+    target by its name, `pairs` and `orders` that of two staged skills by their names. `failures` maps outcomes to their
+    shares. `sleep` and `duration` are seconds, `cost` is in dollars.
     """
 
     seed: int = 1
@@ -139,7 +139,11 @@ def parse_plan(spec: str, seed: int = 1) -> ScriptPlan:
         control_effects={_CONTROLS[key]: value for key, value in given.items() if key in _CONTROLS},
         skills={key.removeprefix(_SKILL): value for key, value in given.items() if key.startswith(_SKILL)},
         pairs={frozenset(_two(key)): value for key, value in given.items() if key.startswith(_PAIRS[0])},
-        orders={(names[0], names[1]): value for key, value in given.items() if key.startswith(_PAIRS[1]) and (names := _two(key))},
+        orders={
+            (names[0], names[1]): value
+            for key, value in given.items()
+            if key.startswith(_PAIRS[1]) and (names := _two(key))
+        },
         failures=failures,
     )
 

@@ -106,6 +106,10 @@ class EffectHistoryLine(OpenRecord, frozen=True, kw_only=True):
     """Why nothing of the model's figures is to be trusted."""
     cost_usd: Amount | None
     """Dollars of the model's whole run; null where not all are known."""
+    pairs: Count = 0
+    """Pairs of skills that the run tried alone and together; a line with some and without a difference is about these
+    alone.
+    """
 
 
 class EffectHistoryFigure(OpenRecord, frozen=True, kw_only=True):
@@ -152,10 +156,14 @@ class ModelEffect(Record, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """The last line of each model and skill, by model and then by skill, the collection's first; and the problems."""
+    """The last line of each model and skill, by model and then by skill, the collection's first; and the problems.
+
+    `composed` are the time and the id of the last run of each model that tried pairs of skills.
+    """
 
     lines: tuple[ModelEffect, ...] = ()
     problems: tuple[str, ...] = ()
+    composed: tuple[tuple[str, str], ...] = ()
 
     def of(self, skill: str | None) -> tuple[ModelEffect, ...]:
         """What the models say of a skill, the latest first; those that asked no model come last."""
@@ -178,15 +186,22 @@ def read_effects(
     seen: set[tuple[str, str]] = set()
     marks = {"kind": KIND, "version": VERSION}
     lines = HistoryTail(folder, HISTORY, EffectHistoryLine, marks, _is_sound)
+    composed: dict[str, tuple[str, str]] = {}
     for line in lines:
         run = (line.model, line.run_id)
+        if line.pairs:
+            composed.setdefault(line.model, (line.created, line.run_id))
+            if line.delta.value is None:
+                # It measured no skill, so what is known of them stays.
+                continue
         # The line of a collection stands before those of its skills, and so comes after them here.
         if not about or (run in seen if line.skill is None else line.skill in about):
             last.setdefault((line.model, line.skill), line)
             seen.add(run)
     order = sorted(last, key=lambda key: (key[0], key[1] is not None, key[1] or ""))
     digests = now() if last else {}
-    return Effects(tuple(_effect(last[key], digests) for key in order), lines.problems)
+    told = tuple(_effect(last[key], digests) for key in order)
+    return Effects(told, lines.problems, tuple(composed[model] for model in sorted(composed)))
 
 
 def _is_sound(line: EffectHistoryLine) -> bool:
