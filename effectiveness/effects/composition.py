@@ -276,12 +276,12 @@ def _judged(evidence: PairEvidence) -> tuple[PairWord, str]:
         return "conflicting", f"worse together than {worse} alone: {figures}"
     if extreme := _extreme(found):
         return "not testable", extreme
-    if found.differing < (needed := max(LEAST, fewest_differing(evidence.family, ALPHA))):
-        return "not testable", f"{found.differing} of {tasks} tasks have an interaction, {needed} are needed"
     if evidence.shown("redundant"):
         return "redundant", f"either one helps, and both add less than the margin to the better one: {figures}"
     if evidence.shown("additive"):
         return "additive", f"the effects add up within {100 * evidence.facts.margin:.1f} pp: {figures}"
+    if found.differing < (needed := max(LEAST, fewest_differing(evidence.family, ALPHA))):
+        return "not testable", f"{found.differing} of {tasks} tasks have an interaction, {needed} are needed"
     return "inconclusive", f"neither an interaction nor its absence is shown: {figures}"
 
 

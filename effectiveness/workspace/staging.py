@@ -146,7 +146,8 @@ def refuse_unknown(arms: Iterable[Arm], names: Collection[str]) -> None:
             if name not in names:
                 near = nearest(name, sorted(names))
                 hint = f"; did you mean {near!r}?" if near else ""
-                raise UsageError(f"the arm {arm.name!r} names {name!r}, which is not a skill of the collection{hint}")
+                verb = "leaves out" if arm.condition == LEAVE_OUT else "stages"
+                raise UsageError(f"the arm {arm.name!r} {verb} a skill that is not in the collection{hint}")
 
 
 def concerns(task: Task, arm: Arm, arms: Iterable[Arm]) -> bool:
