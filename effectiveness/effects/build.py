@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from skill_health.documents._record import map_values
+from skill_health.documents._targets import bundle
 from skill_health.documents.effect_manifest import EffectManifest, FrozenAgent
 from skill_health.documents.effect_report import (
     ArmContrast,
@@ -404,7 +405,9 @@ def _model(
         contrasts=whole.contrasts,
         verdict=whole.verdict,
         skills=tuple(
-            SkillEffectReport(skill=scope.name, tasks=tuple(task.id for task in own), **part._asdict())
+            SkillEffectReport(
+                skill=scope.name, skills=bundle(own[0].skills), tasks=tuple(task.id for task in own), **part._asdict()
+            )
             for scope, own, part in skills
         ),
         categories=tuple(

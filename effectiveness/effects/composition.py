@@ -353,7 +353,7 @@ def _record(evidence: PairEvidence, frozen: FrozenPair | None, column: ModelTria
     pair, tasks = found.pair, found.tasks
     word, reason = _judged(evidence)
     names = {pair.first, pair.second}
-    needs = [task_skills(each.task) & names for each in tasks]
+    needs = [names.intersection(each.task.skills) for each in tasks]
     wanted = [task for task in facts.targets if set(pair.names) & set(task.arms)]
     planned = facts.planned(wanted, pair.names)
     scored = sum(
@@ -409,11 +409,6 @@ def _record(evidence: PairEvidence, frozen: FrozenPair | None, column: ModelTria
         truth=_truth(evidence, word) if declared else None,
         truth_p_adjusted=evidence.ps["true"] if declared else None,
     )
-
-
-def task_skills(task: TaskFacts) -> frozenset[str]:
-    """The skills that a task is meant for."""
-    return frozenset() if task.skill is None or task.is_control else frozenset((task.skill,))
 
 
 def _rate(cells: Sequence[Sequence[CellTrials]]) -> FullFigure:

@@ -7,16 +7,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from skill_health.documents._targets import NO_SKILL
 from skill_health.documents.effect_manifest import EffectManifest, FrozenAgent
 from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.records import CONTROL, JOIN, SUBSET, Arm
-from skill_health.effectiveness.tasks._api import NO_SKILL
 from skill_health.effectiveness.workspace.staging import parse_arm
 
 
 @dataclass(frozen=True, slots=True)
 class TaskFacts:
-    """A task as a report needs it. `arms` are the names of those that it has, in the run's order."""
+    """A task as a report needs it.
+
+    `skill` is the name of the skill that should help, or of the bundle whose `skills` should; `arms` are the names of
+    those that it has, in the run's order.
+    """
 
     id: str
     slug: str
@@ -24,6 +28,7 @@ class TaskFacts:
     category: str
     difficulty: str
     arms: tuple[str, ...]
+    skills: tuple[str, ...] = ()
 
     @property
     def is_control(self) -> bool:
@@ -65,7 +70,8 @@ def read_facts(manifest: EffectManifest) -> TrialRunFacts:
         task.id: TaskFacts(
             id=task.id,
             slug=task.slug,
-            skill=task.target_skill,
+            skill=task.target_name,
+            skills=task.target_skills or (),
             category=task.category,
             difficulty=task.difficulty,
             arms=tuple(arm for arm in arms if arm in manifest.staged.get(task.id, {})),

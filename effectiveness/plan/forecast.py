@@ -324,7 +324,7 @@ def _skills(plan: TrialPlan) -> Iterator[str]:
     from skill_health.stats.power import fewest_differing
 
     targets = [task for task in _both(plan, TARGET) if not task.is_control]
-    counts = Counter(task.target_skill or "" for task in targets)
+    counts = Counter(task.target_name or "" for task in targets)
     alone = fewest_differing(1)
     enough = sorted(skill for skill, count in counts.items() if count >= alone)
     tests = max(1, len(enough) * len(plan.models))

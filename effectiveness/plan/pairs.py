@@ -27,7 +27,7 @@ def find_pairs(asked: Sequence[str], inputs: TrialInputs, tasks: Sequence[Task])
     skills of the collection, for one that no task is meant for, and where nothing is left.
     """
     said = {pair.skills: pair for pair in declared_pairs(inputs.skills)}
-    meant = {name for task in tasks for name in targets_of(task)}
+    meant = {name for task in tasks for name in task.target_skills or ()}
     found: dict[tuple[str, str], FrozenPair] = {}
     for text in asked:
         if text == DECLARED:
@@ -44,11 +44,6 @@ def find_pairs(asked: Sequence[str], inputs: TrialInputs, tasks: Sequence[Task])
             else "no skill says that it works with another one; name pairs, such as A+B"
         )
     return tuple(found[names] for names in sorted(found))
-
-
-def targets_of(task: Task) -> tuple[str, ...]:
-    """The skills that a task is meant for."""
-    return () if task.is_control or task.target_skill is None else (task.target_skill,)
 
 
 def _two(text: str, known: Sequence[str]) -> tuple[str, str]:
@@ -89,7 +84,7 @@ def pair_notes(pairs: Sequence[FrozenPair], tasks: Sequence[Task], agents: int, 
     needed = fewest_differing(max(1, len(pairs) * agents))
     lines, few = [], []
     for pair in pairs:
-        wanted = [{*targets_of(task)} & {*pair.skills} for task in tasks]
+        wanted = [{*(task.target_skills or ())} & {*pair.skills} for task in tasks]
         count, joint = sum(map(bool, wanted)), sum(len(each) == 2 for each in wanted)
         name = JOIN.join(pair.skills)
         lines.append(f"pair {name}: {count} task{'s' * (count != 1)}, {joint} of them for both skills")

@@ -15,6 +15,7 @@ from skill_health.bench.run_folder import Kind
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.files import blake2b
 from skill_health.documents._record import convert_record, record_values
+from skill_health.documents._targets import write_targets
 from skill_health.documents.effect_manifest import EffectManifest, FrozenSandbox, FrozenSkill, FrozenTask, LeftOutArm
 from skill_health.documents.effect_result import Key, TrialResult
 from skill_health.effectiveness.agents._load import AgentChoice
@@ -39,7 +40,7 @@ def freeze_task(task: Task) -> FrozenTask:
     return FrozenTask(
         id=task.id,
         slug=task.slug,
-        target_skill=task.target_skill,
+        target_skill=write_targets(task.target_skills),
         irrelevant_skill=task.irrelevant_skill,
         related_skill=task.related_skill,
         unrelated_skill=task.unrelated_skill,

@@ -156,7 +156,9 @@ def concerns(task: Task, arm: Arm, arms: Iterable[Arm]) -> bool:
     It is tried on the tasks of its own skills, and of those that it is held against in a larger subset of the run.
     """
     own = set(arm.subset)
-    return not own or any(own <= set(other.subset) and task.target_skill in other.subset for other in arms)
+    return not own or any(
+        own <= set(other.subset) and set(other.subset) & set(task.target_skills or ()) for other in arms
+    )
 
 
 def staged(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> tuple[SkillCopy, ...] | str:
@@ -166,7 +168,7 @@ def staged(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> tuple[Skill
     """
     if task.is_control and arm.condition not in OF_CONTROLS:
         return "a negative control has no target"
-    if not task.is_control and task.target_skill is None and arm.condition not in OF_CONTROLS:
+    if not task.is_control and task.target_skills is None and arm.condition not in OF_CONTROLS:
         return "the task names no target_skill"
     names = _names(task, arm, copies)
     if isinstance(names, str):
@@ -175,7 +177,7 @@ def staged(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> tuple[Skill
         return f"the skill {missing[0]!r} is not in the collection"
     found = [copies[name] for name in (names if arm.subset else sorted(set(names)))]
     if arm.condition == PLACEBO:
-        return (placebo(found[0]),)
+        return tuple(map(placebo, found))
     if arm.condition == ORDER:
         # Another order for each task: one seed must not put the same skill first in all of them.
         found.sort(key=lambda skill: blake2b(f"{arm.argument}|{task.id}|{skill.name}".encode()).digest())
@@ -183,7 +185,7 @@ def staged(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> tuple[Skill
 
 
 def _names(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> Sequence[str] | str:
-    condition, target = arm.condition, task.target_skill
+    condition, targets = arm.condition, task.target_skills or ()
     if arm.subset:
         return arm.subset
     if condition == CONTROL:
@@ -195,13 +197,13 @@ def _names(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> Sequence[st
             return f"the skill {arm.argument!r} is not in the collection"
         return [name for name in copies if name != arm.argument]
     if condition in (TARGET, AGAIN, PLACEBO):
-        return (str(target),)
+        return targets
     other = {
         NEGATIVE: task.irrelevant_skill, PLUS_ONE: task.related_skill, PLUS_UNRELATED: task.unrelated_skill
     }[condition]  # fmt: skip
     if other is None:
         return f"the task names no {_MORE[condition]}"
-    return (other,) if condition == NEGATIVE else (str(target), other)
+    return (other,) if condition == NEGATIVE else (*targets, other)
 
 
 def prompt_of(task: Task, arm: Arm, skills: Sequence[SkillCopy]) -> str:

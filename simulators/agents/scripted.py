@@ -39,6 +39,7 @@ from simulators.agents import _program
 from skill_health.bench.http.messages import Usage
 from skill_health.core.errors import UsageError
 from skill_health.core.files import blake2b
+from skill_health.documents._targets import target_name
 from skill_health.effectiveness.agents._api import Command, Job, Simulation
 from skill_health.effectiveness.agents._loop_stream import SKILLS, listed, read
 from skill_health.effectiveness.check.verifier_runs import FINAL
@@ -198,22 +199,22 @@ class Drawn:
     failure: str = ""
 
 
-def effect(plan: ScriptPlan, target_skill: str | None, arm: Arm, is_control: bool) -> float:
+def effect(plan: ScriptPlan, targets: tuple[str, ...] | None, arm: Arm, is_control: bool) -> float:
     """The change in the share of successes against the control, before clipping."""
     if arm.condition == CONTROL:
         return 0.0
-    return _effect(plan, target_skill, arm, is_control) + (plan.effects.get("hint", 0.0) if arm.hint else 0.0)
+    return _effect(plan, targets, arm, is_control) + (plan.effects.get("hint", 0.0) if arm.hint else 0.0)
 
 
-def _effect(plan: ScriptPlan, target_skill: str | None, arm: Arm, is_control: bool) -> float:
+def _effect(plan: ScriptPlan, targets: tuple[str, ...] | None, arm: Arm, is_control: bool) -> float:
     condition = arm.condition
     if is_control:
         return plan.control_effects.get(NEGATIVE if condition == NEGATIVE else FULL, 0.0)
-    if condition == LEAVE_OUT and arm.argument == target_skill:
+    if condition == LEAVE_OUT and arm.argument in (targets or ()):
         return 0.0
-    target = plan.skills.get(target_skill or "", plan.effects.get(TARGET, _TARGET_EFFECT))
+    target = plan.skills.get(target_name(targets) or "", plan.effects.get(TARGET, _TARGET_EFFECT))
     if arm.subset:
-        return _subset_effect(plan, target_skill, arm.subset)
+        return _subset_effect(plan, targets or (), arm.subset)
     if condition == TARGET:
         return target
     if condition in (NEGATIVE, PLACEBO):
@@ -223,20 +224,22 @@ def _effect(plan: ScriptPlan, target_skill: str | None, arm: Arm, is_control: bo
     return plan.effects.get(condition, target)
 
 
-def _subset_effect(plan: ScriptPlan, target_skill: str | None, names: Sequence[str]) -> float:
+def _subset_effect(plan: ScriptPlan, targets: tuple[str, ...], names: Sequence[str]) -> float:
     """What the named skills add up to: each that the task is meant for, and two of which one is, as the plan says."""
     usual = plan.effects.get(TARGET, _TARGET_EFFECT)
-    found = [plan.skills.get(name, usual) for name in names if name == target_skill]
-    found += [value for both, value in plan.pairs.items() if both <= set(names) and target_skill in both]
+    found = [plan.skills.get(name, usual) for name in names if name in targets]
+    found += [value for both, value in plan.pairs.items() if both <= {*names} and both & {*targets}]
     for (one, other), value in plan.orders.items():
-        if {one, other} <= set(names) and names.index(one) < names.index(other) and target_skill in (one, other):
+        if {one, other} <= {*names} and names.index(one) < names.index(other) and {one, other} & {*targets}:
             found.append(value)
     return math.fsum(found)
 
 
-def chance(plan: ScriptPlan, task_id: str, target_skill: str | None, arm: Arm, is_control: bool = False) -> float:
+def chance(
+    plan: ScriptPlan, task_id: str, targets: tuple[str, ...] | None, arm: Arm, is_control: bool = False
+) -> float:
     """The probability of success of one task in one arm, if the trial completes."""
-    share = min(1.0, max(0.0, plan.base + effect(plan, target_skill, arm, is_control)))
+    share = min(1.0, max(0.0, plan.base + effect(plan, targets, arm, is_control)))
     if share in (0.0, 1.0):
         return share
     hard = _NORMAL.inv_cdf(next(_units(plan.difficulty, task_id, "difficulty")))
@@ -246,7 +249,7 @@ def chance(plan: ScriptPlan, task_id: str, target_skill: str | None, arm: Arm, i
 def draw(
     plan: ScriptPlan,
     task_id: str,
-    target_skill: str | None,
+    targets: tuple[str, ...] | None,
     arm: Arm,
     replication: int,
     is_control: bool = False,
@@ -254,8 +257,8 @@ def draw(
 ) -> Drawn:
     """What happens in one trial. Only whether it fails early depends on the attempt."""
     unit = _units(plan.seed, task_id, arm.name, replication)
-    success = next(unit) < chance(plan, task_id, target_skill, arm, is_control)
-    invoked = next(unit) < _opens(plan, target_skill, arm, is_control)
+    success = next(unit) < chance(plan, task_id, targets, arm, is_control)
+    invoked = next(unit) < _opens(plan, targets, arm, is_control)
     partial = next(unit) < plan.partial
     turns = 2 + invoked + int(8 * next(unit))
     # Medians are as requested; an agent that reads a skill reads more.
@@ -277,11 +280,11 @@ def draw(
     )
 
 
-def _opens(plan: ScriptPlan, target_skill: str | None, arm: Arm, is_control: bool) -> float:
+def _opens(plan: ScriptPlan, targets: tuple[str, ...] | None, arm: Arm, is_control: bool) -> float:
     """The share of trials in which a skill is opened: one meant for the task, or any other."""
     if arm.condition == CONTROL:
         return 0.0
-    gone = arm.condition == LEAVE_OUT and arm.argument == target_skill
+    gone = arm.condition == LEAVE_OUT and arm.argument in (targets or ())
     return plan.stray if is_control or gone or arm.condition == NEGATIVE else plan.invoke
 
 
@@ -345,7 +348,7 @@ def command(job: Job) -> Command:
     task, plan = _task(job), parse_plan(job.spec, job.seed)
     attempt = int(job.settings.get("attempt", 1))
     arm = parse_arm(job.arm)
-    drawn = draw(plan, task.id, task.target_skill, arm, job.replication, task.is_control, attempt)
+    drawn = draw(plan, task.id, task.target_skills, arm, job.replication, task.is_control, attempt)
     planned = _planned(job, task, plan, drawn)
     if not drawn.success or drawn.failure:
         return _started(job, planned, (), partial(_program.act, planned, only_list=False))
@@ -375,7 +378,11 @@ def _planned(job: Job, task: Task | None, plan: ScriptPlan, drawn: Drawn | None)
     if task is None or drawn is None:
         return common
     oracle = task.oracle if drawn.success else None
-    opened = (task.target_skill if task.target_skill in names else next(iter(names), "")) if drawn.invoked else ""
+    opened = (
+        next((name for name in task.target_skills or () if name in names), next(iter(names), ""))
+        if drawn.invoked
+        else ""
+    )
     said = next((file.data for file in oracle.files if file.path in FINAL), b"Done.") if oracle else _NOTHING.encode()
     return common | {
         "open": opened,

@@ -223,7 +223,9 @@ class SkillEffectReport(Record, frozen=True, kw_only=True):
     """One skill, over the tasks that it is the target of."""
 
     skill: str
-    """The skill that the tasks are for."""
+    """The skill that the tasks are for, or the name of a bundle of several."""
+    skills: tuple[str, ...] = ()
+    """The skills of a bundle; empty for a single one."""
     tasks: tuple[str, ...]
     """Ids of its tasks."""
     arms: tuple[ArmFigures, ...]

@@ -85,7 +85,9 @@ def test_what_says_nothing_of_the_kind(name: str) -> None:
 )
 def test_frontmatter_says_so(more: str) -> None:
     assert said("", more) == {("sql-tables", "frontmatter")}
-    assert said("", more.replace("related", "unrelated").replace("depends_on", "left").replace("requires", "x")) == set()
+    assert (
+        said("", more.replace("related", "unrelated").replace("depends_on", "left").replace("requires", "x")) == set()
+    )
 
 
 def test_links_and_sentences_say_so() -> None:
