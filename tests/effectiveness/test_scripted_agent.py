@@ -104,7 +104,7 @@ def test_a_script_is_read_with_and_without_its_name() -> None:
 )  # fmt: skip
 def test_effects_by_arm(spec: str, effects: Mapping[str, float]) -> None:
     plan = parse_plan(spec)
-    assert {arm: effect(plan, "tidy", parse_arm(arm), False) for arm in effects} == pytest.approx(effects)
+    assert {arm: effect(plan, ("tidy",), parse_arm(arm), False) for arm in effects} == pytest.approx(effects)
 
 
 def test_negative_controls_have_effects_of_their_own() -> None:
@@ -122,7 +122,7 @@ def test_chances_are_shares_and_average_to_what_was_asked_for(
     plan = parse_plan(f"base={base},target={change},spread={spread},difficulty={difficulty}")
     tasks = [f"task-{number}" for number in range(300)]
     for arm, share in (("control", base), ("target", base + change)):
-        found = [chance(plan, task, "tidy", parse_arm(arm)) for task in tasks]
+        found = [chance(plan, task, ("tidy",), parse_arm(arm)) for task in tasks]
         assert all(0 <= value <= 1 for value in found)
         # The standard deviation of a chance is at most sqrt(p (1 - p)).
         expected = min(1.0, max(0.0, share))
@@ -136,11 +136,11 @@ def test_a_hard_task_is_hard_in_every_arm() -> None:
     plan = parse_plan("spread=2,target=0.2")
     tasks = [f"task-{number}" for number in range(50)]
     orders = [
-        sorted(tasks, key=lambda task: chance(plan, task, "tidy", parse_arm(arm))) for arm in ("control", "target")
+        sorted(tasks, key=lambda task: chance(plan, task, ("tidy",), parse_arm(arm))) for arm in ("control", "target")
     ]
     assert orders[0] == orders[1]
     gains = [
-        chance(plan, task, "tidy", parse_arm("target")) - chance(plan, task, "tidy", parse_arm("control"))
+        chance(plan, task, ("tidy",), parse_arm("target")) - chance(plan, task, "tidy", parse_arm("control"))
         for task in tasks
     ]
     assert min(gains) > 0
