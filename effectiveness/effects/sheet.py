@@ -33,7 +33,7 @@ class TaskFacts:
 
 @dataclass(frozen=True, slots=True)
 class TrialRunFacts:
-    """A manifest as values; `arms` are those of the run by name, in its order."""
+    """A manifest as values; `arms` are those of the run by name, in its order, `extends` the runs that it extends."""
 
     tasks: Mapping[str, TaskFacts]
     arms: Mapping[str, Arm]
@@ -41,6 +41,7 @@ class TrialRunFacts:
     replications: int
     margin: float
     seed: int
+    extends: tuple[str, ...] = ()
 
     @property
     def targets(self) -> tuple[TaskFacts, ...]:
@@ -72,7 +73,9 @@ def read_facts(manifest: EffectManifest) -> TrialRunFacts:
         )
         for task in sorted(manifest.tasks, key=lambda task: task.id)
     }
-    return TrialRunFacts(tasks, arms, manifest.models, manifest.replications, manifest.margin, manifest.seed)
+    return TrialRunFacts(
+        tasks, arms, manifest.models, manifest.replications, manifest.margin, manifest.seed, manifest.extends
+    )
 
 
 _MOST = 1e15

@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
+from msgspec import UNSET
+
 from skill_health.bench.budget import add_known, dollars
 from skill_health.bench.http.messages import Usage
 from skill_health.bench.journal import RESULTS, readable_lines
@@ -61,7 +63,7 @@ def read_earlier(reports: str, specs: Collection[str]) -> dict[str, EarlierTrial
         if {model.spec for model in convert_record(values, EffectManifest).models}.intersection(seen):
             for result in readable_lines(os.path.join(folder, RESULTS), read_result):
                 mine = seen.get(result.model)
-                if mine is not None and mine.trials < TRIALS and result.scored:
+                if mine is not None and mine.trials < TRIALS and result.scored and result.taken_from is UNSET:
                     _note(mine, result)
     return {spec: EarlierTrials(each.trials, _mean(each.usd), _mean(each.seconds)) for spec, each in seen.items()}
 

@@ -61,6 +61,10 @@ class EffectReport(Record, frozen=True, kw_only=True):
     """In the manifest's order."""
     leaderboard: tuple[LeaderboardRow, ...]
     """Who benefits most."""
+    extends: tuple[str, ...] = ()
+    """The runs that this one took trials over from, the first one first: what is known was looked at once more often."""
+    taken_over: Count = 0
+    """Trials of these runs that are counted here."""
 
 
 class ModelEffectReport(Record, frozen=True, kw_only=True):

@@ -85,6 +85,8 @@ class TrialResult(OpenRecord, frozen=True, omit_defaults=False):
 
     criteria: tuple[CriterionVerdict, ...] | UnsetType = UNSET
     """The verdict of each criterion of the task's rubric; not there where it has none."""
+    taken_from: str | UnsetType = UNSET
+    """The run that made the trial, where this one took it over; not there for a trial of its own."""
 
     @property
     def key(self) -> Key:
