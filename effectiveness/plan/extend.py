@@ -132,7 +132,8 @@ def extend_run(donor: EffectRun, plan: TrialPlan, manifest: EffectManifest, done
     left = [key for key in wanted if key not in taken and key not in done]
     changed = sum(key in old for key in left)
     if not done and not taken:
-        found = differences(record_values(donor.manifest), record_values(manifest))
+        before = replace(donor.manifest, extends=manifest.extends)
+        found = differences(record_values(before), record_values(manifest))
         why = f": {'; '.join(found[:3])}" if found else ""
         raise UsageError(f"nothing of {donor.run_id} can be taken over{why}; leave --extend out to begin anew")
     if not done and not left and not again:

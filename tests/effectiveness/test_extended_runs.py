@@ -15,7 +15,7 @@ from effects_made import replace
 from run_made import Made, failing, honest, rows, write_collection, write_task
 
 from skill_health.commands.effectiveness import command as group
-from skill_health.core.errors import SkillHealthError, UsageError
+from skill_health.core.errors import AbortedError, SkillHealthError, UsageError
 from skill_health.documents._record import convert_record
 from skill_health.documents.effect_manifest import EffectManifest
 from skill_health.effectiveness.check import check
@@ -223,7 +223,8 @@ def test_a_kill_while_trials_are_taken_over_loses_and_doubles_nothing(
 
 def test_a_named_run_goes_on_with_what_it_began_with(call: Call, collection: Path, made: Made) -> None:
     assert call(reps=1) == 0
-    assert call("--extend", "last", "--max-runs", "4", reps=2) == 3
+    with pytest.raises(AbortedError, match="5 trials have no result"):
+        call("--extend", "last", "--max-runs", "4", reps=2)
     unfinished = runs(collection)[-1]
     assert call("--resume", unfinished.run_id, reps=2) == 0
     assert len(made_keys(made)) == 18
