@@ -11,6 +11,9 @@ PLUS_ONE, PLUS_UNRELATED = "target_plus_one", "target_plus_unrelated"
 CONDITIONS = (CONTROL, TARGET, NEGATIVE, FULL, PLUS_ONE, PLUS_UNRELATED)
 """The six conditions of the plan."""
 PLACEBO, AGAIN, LEAVE_OUT, ORDER = "placebo", "aa", "leave_one_out", "order"
+WITHOUT, SELF_GENERATED = "target_without", "self_generated"
+EVERY = "all"
+"""In the place of the skill that an arm leaves out: one arm for each."""
 HINT = "+hint"
 
 
@@ -30,7 +33,7 @@ class SkillCopy:
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One condition of a run. `argument` is the skill of leave_one_out, or the seed of order; "" for all others.
+    """One condition of a run. `argument` is the skill that is left out, or the seed of order; "" for all others.
 
     With `hint` the prompt ends with a line that names the staged skills: knowledge instead of discovery.
     """
@@ -38,6 +41,11 @@ class Arm:
     condition: str
     argument: str = ""
     hint: bool = False
+
+    @property
+    def agents(self) -> int:
+        """How many agents a trial starts, one after the other: the creator of a skill is one of its own."""
+        return 2 if self.condition == SELF_GENERATED else 1
 
     @property
     def name(self) -> str:

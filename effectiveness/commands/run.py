@@ -105,11 +105,12 @@ def _refuse(prepared: PreparedTrials, terms: TrialRunOptions, anyway: bool) -> N
     if not anyway:
         capped = terms.max_runs is not None or terms.max_usd is not None
         refuse_spending([(model.spec, model.price) for model in asked], capped, prepared.prices)
-    dear = next((model for model in asked if terms.max_usd is not None and model.reserved > terms.max_usd), None)
-    if dear:
+    agents = max((arm.agents for _, arm in prepared.plan.staged), default=1)
+    dear = max(asked, key=lambda model: model.reserved, default=None)
+    if dear and terms.max_usd is not None and dear.reserved * agents > terms.max_usd:
         raise UsageError(
-            f"--max-budget-usd {terms.max_usd:g} is less than one trial of {dear.spec} may cost, ${dear.reserved:.2f}: "
-            "give more, or a lower --max-usd-per-trial"
+            f"--max-budget-usd {terms.max_usd:g} is less than one trial of {dear.spec} may cost, "
+            f"${dear.reserved * agents:.2f}: give more, or a lower --max-usd-per-trial"
         )
 
 

@@ -46,6 +46,7 @@ from skill_health.effectiveness.effects.contrasts import (
     primary,
     scopes,
 )
+from skill_health.effectiveness.effects.contributions import contributions
 from skill_health.effectiveness.effects.controls import Absence, Control, absence, as_table, controls
 from skill_health.effectiveness.effects.sheet import (
     MEASURES,
@@ -462,6 +463,7 @@ def _model(
         controls=as_table(column, checked, facts),
         calibration=_calibration(column, facts),
         tasks=tasks(facts, column.cells),
+        contributions=contributions(facts, found.table[column.spec, ALL], column.cells),
     )
 
 

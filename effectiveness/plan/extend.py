@@ -17,6 +17,7 @@ from skill_health.documents._record import convert_record, record_values
 from skill_health.documents.effect_manifest import EffectManifest
 from skill_health.documents.effect_result import Key, TrialResult
 from skill_health.effectiveness.plan.plan import OF_TRIALS, TrialPlan, keys
+from skill_health.effectiveness.records import SELF_GENERATED
 from skill_health.effectiveness.run.runs import KIND, EffectRun, folder_of, load_manifest, load_run
 from skill_health.effectiveness.trial.files import TRIAL
 from skill_health.text.numbers import count
@@ -113,6 +114,7 @@ def extend_run(donor: EffectRun, plan: TrialPlan, manifest: EffectManifest, done
     staged = {
         (task, arm.name): tuple((skill.name, skill.digest) for skill in skills)
         for (task, arm), skills in plan.staged.items()
+        if arm.condition != SELF_GENERATED
     }
     verifiers = {task.id: task.verifier_digest for task in donor.manifest.tasks}
     results = {result.key: result for result in donor.results}
@@ -123,7 +125,7 @@ def extend_run(donor: EffectRun, plan: TrialPlan, manifest: EffectManifest, done
         and old.get(key) == mark
         and (result := results.get(key)) is not None
         and result.finished
-        and result.skills == staged[key[0], key[2]]
+        and result.skills == staged.get((key[0], key[2]), result.skills)
         and result.folder == folder_of(key)
         and os.path.isfile(os.path.join(donor.folder, result.folder, TRIAL))
     }

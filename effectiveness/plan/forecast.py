@@ -6,7 +6,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from msgspec import UNSET
@@ -24,10 +24,11 @@ from skill_health.documents.effect_manifest import EffectManifest
 from skill_health.documents.effect_result import Key, TrialResult
 from skill_health.effectiveness.plan.opening import MOST_INPUT, MOST_OUTPUT
 from skill_health.effectiveness.plan.plan import AgentModel, TrialPlan
-from skill_health.effectiveness.records import CONTROL, NEGATIVE, PLACEBO, TARGET
+from skill_health.effectiveness.records import CONTROL, FULL, LEAVE_OUT, NEGATIVE, PLACEBO, TARGET, WITHOUT
 from skill_health.effectiveness.run.runs import KIND, read_result
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.text.near import list_some
+from skill_health.text.numbers import count as counted
 
 FOLDERS, TRIALS, FEWEST = 30, 1_000, 5
 """So many runs are looked at, so many trials of a model are enough, fewer than FEWEST are too few."""
@@ -163,15 +164,22 @@ def forecast(
 ) -> TrialForecast:
     """What a plan is going to take, without the keys that are done, with so many trials under way in all."""
     left: Counter[str] = Counter()
+    agents: Counter[str] = Counter()
     longest: Counter[str] = Counter()
     for planned in plan.trials():
         if planned.key not in done:
             left[planned.model.spec] += 1
-            longest[planned.model.spec] += round(plan.timeout_of(planned.task))
+            agents[planned.model.spec] += planned.arm.agents
+            longest[planned.model.spec] += round(plan.timeout_of(planned.task)) * planned.arm.agents
     limits = plan.at_once(concurrency)
     models = tuple(
         _expected(
-            model, left[model.spec], longest[model.spec], limits[model.server], earlier.get(model.spec, EarlierTrials())
+            model,
+            left[model.spec],
+            agents[model.spec],
+            longest[model.spec],
+            limits[model.server],
+            earlier.get(model.spec, EarlierTrials()),
         )
         for model in plan.models
     )
@@ -187,10 +195,13 @@ def forecast(
     )
 
 
-def _expected(model: AgentModel, trials: int, longest: float, limit: int, earlier: EarlierTrials) -> ModelTrialForecast:
+def _expected(
+    model: AgentModel, trials: int, agents: int, longest: float, limit: int, earlier: EarlierTrials
+) -> ModelTrialForecast:
+    """The forecast of one model, whose trials start so many `agents` in all."""
     low, high = _money(model.price, model.max_usd, earlier)
-    seconds = None if earlier.seconds is None else trials * earlier.seconds / limit
-    each = [None if usd is None else round(usd * trials, 6) for usd in (low, high)]
+    seconds = None if earlier.seconds is None else agents * earlier.seconds / limit
+    each = [None if usd is None else round(usd * agents, 6) for usd in (low, high)]
     return ModelTrialForecast(model, trials, each[0], each[1], seconds if trials else 0.0, longest / limit, earlier)
 
 
@@ -237,7 +248,21 @@ _USUALLY = 0.5
 
 def study_notes(plan: TrialPlan, rates: Rates) -> list[str]:
     """What can be detected, the least p, and where no verdict can be reached; the best case each time."""
-    return [*_collection(plan, rates), *_skills(plan), *_controls(plan)]
+    return [*_collection(plan, rates), *_skills(plan), *_left_out(plan), *_controls(plan)]
+
+
+def _left_out(plan: TrialPlan) -> Iterator[str]:
+    """What it takes to try the skills without one of them, and where that tells nothing."""
+    names = {arm.name for arm in plan.choices.arms}
+    for condition, whole in ((LEAVE_OUT, FULL), (WITHOUT, TARGET)):
+        arms = [arm for arm in plan.choices.arms if arm.condition == condition]
+        if not arms:
+            continue
+        cells = sum(arm.condition == condition for _, arm in plan.staged)
+        trials = cells * len(plan.models) * plan.choices.reps
+        yield f"{condition}: {counted(len(arms), 'arm')}, {trials:,} of the trials, to rank skills by what is lost without them"
+        if not any(replace(arm, condition=whole, argument="").name in names for arm in arms):
+            yield f"warning: without the arm {whole} nothing shows what a skill contributes"
 
 
 def _both(plan: TrialPlan, condition: str) -> list[Task]:

@@ -46,7 +46,7 @@ from skill_health.effectiveness.plan.plan import (
 from skill_health.effectiveness.records import CONTROL
 from skill_health.effectiveness.sandbox._load import back_end, pick
 from skill_health.effectiveness.tasks._api import Task
-from skill_health.effectiveness.workspace.staging import refuse_unknown
+from skill_health.effectiveness.workspace.staging import expand_arms, refuse_unknown
 
 
 def to_manifest(
@@ -171,7 +171,9 @@ def prepare(
     prices = price_table(routing)
     models = open_models(choices, routing, prices, keyless)
     copies = {task.id: inputs.copies_of(task) for task in tasks}
-    refuse_unknown(choices.arms, {name for own in copies.values() for name in own})
+    names = {name for own in copies.values() for name in own}
+    choices = replace(choices, arms=expand_arms(choices.arms, names, _bundled(tasks)))
+    refuse_unknown(choices.arms, names)
     staged, left_out = stage(tasks, choices.arms, copies)
     if not staged:
         raise UsageError(f"there is nothing to try: {left_out[0].reason}" if left_out else "there is no task to try")
@@ -199,6 +201,11 @@ def prepare(
     notes = [*study_notes(plan, rates), *_left_out(left_out), *(extension.lines() if extension else ())]
     told = forecast(plan, prices.version, read_earlier(reports, specs), notes, {*done, *taken}, concurrency)
     return PreparedTrials(plan, place, prices, told, reports, extension)
+
+
+def _bundled(tasks: Sequence[Task]) -> set[str]:
+    """The skills that are targets of a task together with others."""
+    return set()
 
 
 def _sandbox(choices: TrialChoices) -> FrozenSandbox:

@@ -73,6 +73,18 @@ def tasks(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator
     yield ""
 
 
+def _contributions(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
+    """The skills by what is lost without them, and which of them can be told apart."""
+    rows = [
+        EffectRow(f"{each.against} without {each.skill}", each.delta, each.tasks, each.testable)
+        for each in model.contributions
+    ]
+    yield from _plot(f"{_cells.CONTRIBUTIONS}, in points", rows, look, width)
+    if rows and (said := _cells.told_apart(model)):
+        yield from wrapped(said, width, "  ")
+        yield ""
+
+
 def _flip(task: TaskReport, sides: Sequence[str]) -> str:
     shown = ", ".join(f"{arm} {_cells.passes(task, arm)}" for arm in sides)
     return f"{task.flip:<6}  {shown}  {task.task_id} ({task.skill or NOTHING})"
@@ -142,6 +154,7 @@ def _model(report: EffectReport, model: ModelEffectReport, look: RenderOptions, 
     rows = [_row(_cells.label(each), each) for each in model.contrasts]
     yield from _plot("Effect on success, in points", rows, look, width)
     yield from _plot(*_skills(model), look, width)
+    yield from _contributions(model, look, width)
     yield from arms(model, look, width)
     yield from costs(model, look, width)
     yield from _controls(report, model, look, width)
@@ -234,5 +247,5 @@ def _mind(report: EffectReport, look: RenderOptions, width: int) -> Iterator[str
     yield paint("Mind", "bold", look.color)
     reasons = {model.model: model.verdict.preliminary for model in report.models}
     said = [f"preliminary: {why}" for why in _cells.grouped(reasons)]
-    for text in (*said, *report.notes, _cells.INTENTION, _cells.READING, LEGEND):
+    for text in (*said, *report.notes, *_cells.explained(report), _cells.INTENTION, _cells.READING, LEGEND):
         yield from wrapped(f"- {text}", width, "  ")

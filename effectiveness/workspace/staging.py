@@ -15,6 +15,7 @@ from skill_health.effectiveness.records import (
     AGAIN,
     CONDITIONS,
     CONTROL,
+    EVERY,
     FULL,
     HINT,
     LEAVE_OUT,
@@ -23,7 +24,9 @@ from skill_health.effectiveness.records import (
     PLACEBO,
     PLUS_ONE,
     PLUS_UNRELATED,
+    SELF_GENERATED,
     TARGET,
+    WITHOUT,
     Arm,
     SkillCopy,
 )
@@ -93,8 +96,9 @@ def _prose(size: int, start: int) -> bytes:
 
 
 OF_CONTROLS = (CONTROL, NEGATIVE, FULL)
-_PLAIN = (*CONDITIONS, PLACEBO, AGAIN)
-_WITH = {LEAVE_OUT: "the name of a skill", ORDER: "a seed"}
+_PLAIN = (*CONDITIONS, PLACEBO, AGAIN, SELF_GENERATED)
+_LEAVING = (LEAVE_OUT, WITHOUT)
+_WITH = {LEAVE_OUT: "the name of a skill", WITHOUT: "the name of a skill", ORDER: "a seed"}
 _MORE = {NEGATIVE: "irrelevant_skill", PLUS_ONE: "related_skill", PLUS_UNRELATED: "unrelated_skill"}
 
 
@@ -114,7 +118,11 @@ def parse_arm(text: str) -> Arm:
     if condition in _WITH:
         raise UsageError(f"the arm {condition!r} needs {_WITH[condition]}: {condition}:...")
     near = nearest(condition, (*_PLAIN, *_WITH))
-    hint = f"did you mean {near!r}?" if near else f"arms are {', '.join(_PLAIN)}, {LEAVE_OUT}:SKILL and {ORDER}:SEED"
+    hint = (
+        f"did you mean {near!r}?"
+        if near
+        else f"arms are {', '.join(_PLAIN)}, {LEAVE_OUT}:SKILL, {WITHOUT}:SKILL and {ORDER}:SEED"
+    )
     raise UsageError(f"there is no arm {text!r}; {hint}")
 
 
@@ -131,10 +139,28 @@ def parse_arms(names: Iterable[str], hints: str = "no") -> tuple[Arm, ...]:
     return tuple(dict.fromkeys(arms))
 
 
+def expand_arms(arms: Iterable[Arm], names: Iterable[str], bundled: Iterable[str]) -> tuple[Arm, ...]:
+    """The arms, with one for each skill in the place of one that leaves out `all`.
+
+    `names` are the skills of the collection, `bundled` those of tasks with several targets. Raises UsageError where
+    there is nothing to leave out.
+    """
+    every = {LEAVE_OUT: sorted(names), WITHOUT: sorted(bundled)}
+    found: list[Arm] = []
+    for arm in arms:
+        if arm.condition not in every or arm.argument != EVERY:
+            found.append(arm)
+        elif skills := every[arm.condition]:
+            found += [replace(arm, argument=name) for name in skills]
+        else:
+            raise UsageError(f"the arm {arm.name!r} has no skill to leave out: no task has several targets")
+    return tuple(dict.fromkeys(found))
+
+
 def refuse_unknown(arms: Iterable[Arm], names: Collection[str]) -> None:
     """Raise UsageError for an arm that leaves out a skill which is not there; `names` are those that are."""
     for arm in arms:
-        if arm.condition == LEAVE_OUT and arm.argument not in names:
+        if arm.condition in _LEAVING and arm.argument not in names:
             near = nearest(arm.argument, sorted(names))
             hint = f"; did you mean {near!r}?" if near else ""
             raise UsageError(f"the arm {arm.name!r} leaves out a skill that is not in the collection{hint}")
@@ -147,7 +173,7 @@ def staged(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> tuple[Skill
     """
     if task.is_control and arm.condition not in OF_CONTROLS:
         return "a negative control has no target"
-    if not task.is_control and task.target_skill is None and arm.condition not in OF_CONTROLS:
+    if not task.is_control and task.target_skill is None and arm.condition not in (*OF_CONTROLS, SELF_GENERATED):
         return "the task names no target_skill"
     names = _names(task, arm, copies)
     if isinstance(names, str):
@@ -165,7 +191,8 @@ def staged(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> tuple[Skill
 
 def _names(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> Sequence[str] | str:
     condition, target = arm.condition, task.target_skill
-    if condition == CONTROL:
+    # What an agent writes for itself is staged when it has written it.
+    if condition in (CONTROL, SELF_GENERATED):
         return ()
     if condition in (FULL, ORDER):
         return list(copies)
@@ -173,6 +200,11 @@ def _names(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> Sequence[st
         if arm.argument not in copies:
             return f"the skill {arm.argument!r} is not in the collection"
         return [name for name in copies if name != arm.argument]
+    if condition == WITHOUT:
+        targets: tuple[str, ...] = (str(target),)
+        if arm.argument not in targets or len(targets) == 1:
+            return f"{arm.argument!r} is not one of several targets of the task"
+        return [name for name in targets if name != arm.argument]
     if condition in (TARGET, AGAIN, PLACEBO):
         return (str(target),)
     other = {

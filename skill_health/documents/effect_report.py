@@ -62,7 +62,7 @@ class EffectReport(Record, frozen=True, kw_only=True):
     leaderboard: tuple[LeaderboardRow, ...]
     """Who benefits most."""
     extends: tuple[str, ...] = ()
-    """The runs that this one took trials over from, the first one first: what is known was looked at once more often."""
+    """The runs that this one took trials over from, the first one first: each could be looked at."""
     taken_over: Count = 0
     """Trials of these runs that are counted here."""
 
@@ -104,6 +104,29 @@ class ModelEffectReport(Record, frozen=True, kw_only=True):
     calibration: CalibrationContrast | None
     """The target against itself; null where the run has no such arm."""
     tasks: tuple[TaskReport, ...]
+    contributions: tuple[SkillContribution, ...] = ()
+    """What is lost without each skill, the greatest loss first; where the run has arms that leave one out."""
+
+
+class SkillContribution(Record, frozen=True, kw_only=True):
+    """What one skill adds to others: an arm with all of them less the arm that leaves it out, over the same tasks."""
+
+    rank: Annotated[int, Meta(ge=1)] | None
+    """Its place among those against the same arm; equal ones share one, null where nothing is known."""
+    skill: str
+    """The skill that is left out."""
+    against: str
+    """The arm that has all skills: the collection, or the targets of a task."""
+    tasks: Count
+    """Tasks of which both sides were scored."""
+    delta: FullFigure
+    """Success with it less success without: the contrast of the arm that leaves it out, with the sign turned; p is
+    corrected with all other secondary contrasts.
+    """
+    testable: bool
+    """Whether six tasks or more differ."""
+    above: tuple[str, ...]
+    """The skills that it is shown to contribute more than: sign-flip tests of all pairs, corrected by Holm's method."""
 
 
 class ArmFigures(Record, frozen=True, kw_only=True):
