@@ -20,7 +20,7 @@ from skill_health.documents.effect_result import SCORED
 from skill_health.effectiveness.records import CONTROL, FULL, ORDER, SELF_GENERATED, TARGET
 from skill_health.effectiveness.workspace.staging import parse_arm
 from skill_health.text.near import list_some
-from skill_health.text.numbers import NOTHING, amount, bracket, count, p_value, share
+from skill_health.text.numbers import NOTHING, amount, bracket, count, p_value, quantity, share
 
 MEASURES = {
     "input_tokens": "tokens read", "output_tokens": "tokens written", "cached_tokens": "tokens from a cache",
@@ -51,6 +51,24 @@ def label(contrast: ArmContrast) -> str:
     return f"{contrast.arm} - {contrast.against}"
 
 
+def creations(arm: ArmFigures) -> str:
+    """What agents wrote for themselves, and what that took of what the arm took; "" for an arm where they do not."""
+    made = arm.creation
+    if made is None:
+        return ""
+    lacking = [
+        f"{n:,} {said}"
+        for n, said in ((made.nothing, "wrote none"), (made.unusable, "wrote none that could be used"))
+        if n
+    ]
+    rest = f" ({', '.join(lacking)}: done without)" if lacking else ""
+    took = ", ".join(
+        f"{MEASURES[name]} {quantity(getattr(made, name))} n {getattr(made, name).n:,}" for name in _WRITING
+    )
+    return f"{arm.arm}: skills written in {made.written:,} of {count(arm.trials, 'trial')}{rest}. Of what a trial took, the writing took: {took}."
+
+
+_WRITING = ("input_tokens", "output_tokens", "cost_usd", "duration_ms")
 _MEANINGS = {
     (FULL, TARGET): "crowding, what the rest of the collection adds to the target or takes from it",
     (ORDER, FULL): "the effect of the order in which skills are listed",

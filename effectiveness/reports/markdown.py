@@ -148,6 +148,9 @@ def arms(found: Sequence[ArmFigures], title: str = "Arms") -> Iterator[str]:
         *_cells.MEASURES.values(),
     )
     yield from markdown_table(names, rows)
+    for arm in found:
+        if said := _cells.creations(arm):
+            yield from (text(said, 2_000), "")
     described = [arm for arm in found if arm.success_given_invoked.value is not None]
     if described:
         said = "; ".join(f"{a.arm} {share(a.success_given_invoked)} n {a.success_given_invoked.n}" for a in described)

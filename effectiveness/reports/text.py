@@ -23,10 +23,13 @@ def arms(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[
         for arm in model.arms
     ]  # fmt: skip
     yield from _titled("Arms", ("arm", "success %", "n/tasks", "opened a skill %", "missing"), rows, look, width)
+    written = [said for arm in model.arms if (said := _cells.creations(arm))]
+    for said in written:
+        yield from wrapped(said, width, "  ")
     flagged = [(arm.arm, flag) for arm in model.arms for flag in arm.flags]
     for flag in sorted({flag for _, flag in flagged}):
         yield from wrapped(f"At the {flag}: {', '.join(arm for arm, found in flagged if found == flag)}", width, "  ")
-    if flagged:
+    if flagged or written:
         yield ""
 
 

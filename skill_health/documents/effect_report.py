@@ -163,6 +163,27 @@ class ArmFigures(Record, frozen=True, kw_only=True):
     """Mean over tasks."""
     flags: tuple[Literal["floor", "ceiling"], ...]
     """floor: at most 5 % pass; ceiling: at least 95 % do."""
+    creation: CreationFigures | None = None
+    """What it took to write the skills, in an arm whose agent writes them itself; a part of the figures above."""
+
+
+class CreationFigures(Record, frozen=True, kw_only=True):
+    """The agents of an arm that wrote skills for themselves, over its scored trials."""
+
+    written: Count
+    """Trials with skills that were staged."""
+    nothing: Count
+    """Trials in which none was written; the task was done without."""
+    unusable: Count
+    """Trials in which nothing could be staged of what was written; the task was done without."""
+    input_tokens: FullFigure
+    """Mean over tasks, of the writing alone."""
+    output_tokens: FullFigure
+    """Mean over tasks, of the writing alone."""
+    cost_usd: FullFigure
+    """Mean over tasks, dollars per trial, of the writing alone."""
+    duration_ms: FullFigure
+    """Mean over tasks, of the writing alone."""
 
 
 class TaskInvocations(Record, frozen=True, kw_only=True):
