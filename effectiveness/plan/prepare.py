@@ -98,6 +98,7 @@ def to_manifest(
         left_out=plan.left_out,
         skipped=tuple(skipped),
         extends=tuple(extends),
+        pairs=choices.pairs,
     )
 
 
@@ -205,7 +206,7 @@ def prepare(
 
 def _bundled(tasks: Sequence[Task]) -> set[str]:
     """The skills that are targets of a task together with others."""
-    return set()
+    return {name for task in tasks if len(task.target_skills or ()) > 1 for name in task.target_skills or ()}
 
 
 def _sandbox(choices: TrialChoices) -> FrozenSandbox:

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta
 
 from skill_health.documents._record import Count, FullFigure, Record, Share
+from skill_health.documents.effect_composition import PairComposition
 
 VerdictWord = Literal["helps", "any text helps", "unexplained gain", "no evidence", "harmful", "not testable", "biased"]
 ContrastKind = Literal["primary", "secondary", "interaction", "calibration", "descriptive"]
@@ -106,6 +107,8 @@ class ModelEffectReport(Record, frozen=True, kw_only=True):
     tasks: tuple[TaskReport, ...]
     contributions: tuple[SkillContribution, ...] = ()
     """What is lost without each skill, the greatest loss first; where the run has arms that leave one out."""
+    composition: tuple[PairComposition, ...] = ()
+    """Two skills at a time: none, either one, both; empty where the run has no such arms."""
 
 
 class SkillContribution(Record, frozen=True, kw_only=True):
@@ -268,7 +271,9 @@ class SkillEffectReport(Record, frozen=True, kw_only=True):
     """One skill, over the tasks that it is the target of."""
 
     skill: str
-    """The skill that the tasks are for."""
+    """The skill that the tasks are for, or the name of a bundle of several."""
+    skills: tuple[str, ...] = ()
+    """The skills of a bundle; empty for a single one."""
     tasks: tuple[str, ...]
     """Ids of its tasks."""
     arms: tuple[ArmFigures, ...]

@@ -14,6 +14,7 @@ from effects_made import replace
 from msgspec import UNSET
 from run_made import a_plan, go, write_collection
 
+from simulators.agents.scripted import draw, parse_plan
 from skill_health.commands.effectiveness import command as group
 from skill_health.documents.effect_result import SkillCreation, TrialResult
 from skill_health.effectiveness.agents._api import Command, Job
@@ -22,7 +23,6 @@ from skill_health.effectiveness.creation.written import FOLDER, MOST_BYTES, read
 from skill_health.effectiveness.plan import preflight
 from skill_health.effectiveness.run.runs import EffectRun, load_run
 from skill_health.effectiveness.workspace.staging import parse_arm
-from simulators.agents.scripted import draw, parse_plan
 
 HEAD = "---\nname: counting\ndescription: Counts. Use when something has to be counted.\n---\n# Steps\n\nCount twice.\n"
 CREATE = "mkdir -p new-skills/counting; printf '%s' \"$TEXT\" > new-skills/counting/SKILL.md; ls -A . ; env"
