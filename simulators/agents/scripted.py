@@ -8,7 +8,8 @@ effects are differences of shares; both default to 0:
     target=0.3              effect of the target skill; skill.NAME=0.4 is that of one skill on its own tasks
     pair.A+B=0.2            added for a task of either where an arm of named skills (subset:...) has both
     order.A+B=0.1           added there where A is listed before B
-    full, plus_one, plus_unrelated, aa, target_without   as the target's unless given; order, leave_one_out as full's unless given
+    full, plus_one, plus_unrelated, aa, target_without   as the target's unless given
+    order, leave_one_out    as full's unless given
     negative, placebo       effect of an irrelevant skill, and of neutral text
     self_generated          effect of what the agent writes for itself; create=1 is the share of trials in which it does
     hint                    on top, in arms with the hint
@@ -75,7 +76,8 @@ FAILURES = {
 """Keys of the early endings -> the outcome of the trial."""
 EFFECTS = {
     "target": TARGET, "negative": NEGATIVE, "full": FULL, "plus_one": PLUS_ONE, "plus_unrelated": PLUS_UNRELATED,
-    "placebo": PLACEBO, "self_generated": SELF_GENERATED, "target_without": WITHOUT, "aa": AGAIN, "order": ORDER, "leave_one_out": "leave_one_out", "hint": "hint",
+    "placebo": PLACEBO, "self_generated": SELF_GENERATED, "target_without": WITHOUT, "aa": AGAIN,
+    "order": ORDER, "leave_one_out": LEAVE_OUT, "hint": "hint",
 }  # fmt: skip
 """Keys of effects -> the condition that has it; `hint` is added in every arm with the hint."""
 _CONTROLS = {"control_full": FULL, "control_negative": NEGATIVE}
