@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Literal, get_args
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from skill_health.documents._record import FullFigure
-from skill_health.documents.effect_report import ArmFigures, InvokedTrials, TaskInvocations
-from skill_health.documents.effect_result import Invoked
+from skill_health.documents.effect_report import ArmFigures, CreationFigures, InvokedTrials, TaskInvocations
+from skill_health.documents.effect_result import Invoked, SkillCreation
 from skill_health.effectiveness.effects.sheet import MEASURES, Cells, CellTrials, TaskFacts, TrialRunFacts
 from skill_health.effectiveness.records import CONTROL
 from skill_health.stats.estimates import Estimate
@@ -51,6 +51,7 @@ def _arm(name: str, facts: TrialRunFacts, tasks: Sequence[TaskFacts], cells: Cel
         success_given_invoked=full_figure(_given_invoked(found)),
         **{measure: full_figure(_measured(found, measure)) for measure in MEASURES},
         flags=flags(success),
+        creation=_creation(found),
     )
 
 
@@ -70,6 +71,37 @@ def count_invocations(cells: Iterable[CellTrials]) -> TaskInvocations:
 def invoked_of(task: TaskFacts, cells: Cells) -> TaskInvocations:
     """The same for one task in all arms that stage a skill."""
     return count_invocations(cell for arm in task.arms if arm != CONTROL and (cell := cells.get((task.id, arm))))
+
+
+def _creation(cells: Sequence[CellTrials]) -> CreationFigures | None:
+    """What the agents wrote for themselves, and what that took; None in an arm where none does."""
+    found = [[result.creation for result in cell.trials if result.creation is not UNSET] for cell in cells]
+    if not any(found):
+        return None
+    counts = Counter(each.outcome for own in found for each in own)
+    measures = {
+        name: [[value for each in own if (value := measure(each)) is not None] for own in found]
+        for name, measure in _OF_CREATION.items()
+    }
+    return CreationFigures(
+        written=counts["written"],
+        nothing=counts["nothing"],
+        unusable=counts["unusable"],
+        **{
+            name: full_figure(
+                unbounded_mean([sum(each) / len(each) for each in known if each], sum(map(len, known)), 0.0)
+            )
+            for name, known in measures.items()
+        },
+    )
+
+
+_OF_CREATION: Mapping[str, Callable[[SkillCreation], float | None]] = {
+    "input_tokens": lambda made: made.usage.input_tokens,
+    "output_tokens": lambda made: made.usage.output_tokens,
+    "cost_usd": lambda made: made.cost_usd,
+    "duration_ms": lambda made: made.duration_ms,
+}
 
 
 def _rate(cells: Sequence[CellTrials]) -> Estimate:

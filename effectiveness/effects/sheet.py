@@ -38,7 +38,7 @@ class TaskFacts:
 
 @dataclass(frozen=True, slots=True)
 class TrialRunFacts:
-    """A manifest as values; `arms` are those of the run by name, in its order."""
+    """A manifest as values; `arms` are those of the run by name, in its order, `extends` the runs that it extends."""
 
     tasks: Mapping[str, TaskFacts]
     arms: Mapping[str, Arm]
@@ -46,6 +46,7 @@ class TrialRunFacts:
     replications: int
     margin: float
     seed: int
+    extends: tuple[str, ...] = ()
 
     @property
     def targets(self) -> tuple[TaskFacts, ...]:
@@ -78,7 +79,9 @@ def read_facts(manifest: EffectManifest) -> TrialRunFacts:
         )
         for task in sorted(manifest.tasks, key=lambda task: task.id)
     }
-    return TrialRunFacts(tasks, arms, manifest.models, manifest.replications, manifest.margin, manifest.seed)
+    return TrialRunFacts(
+        tasks, arms, manifest.models, manifest.replications, manifest.margin, manifest.seed, manifest.extends
+    )
 
 
 @dataclass(frozen=True, slots=True)

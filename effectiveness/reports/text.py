@@ -23,10 +23,13 @@ def arms(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[
         for arm in model.arms
     ]  # fmt: skip
     yield from _titled("Arms", ("arm", "success %", "n/tasks", "opened a skill %", "missing"), rows, look, width)
+    written = [said for arm in model.arms if (said := _cells.creations(arm))]
+    for said in written:
+        yield from wrapped(said, width, "  ")
     flagged = [(arm.arm, flag) for arm in model.arms for flag in arm.flags]
     for flag in sorted({flag for _, flag in flagged}):
         yield from wrapped(f"At the {flag}: {', '.join(arm for arm, found in flagged if found == flag)}", width, "  ")
-    if flagged:
+    if flagged or written:
         yield ""
 
 
@@ -71,6 +74,18 @@ def tasks(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator
     if len(found) > _FLIPS:
         yield f"  and {len(found) - _FLIPS:,} more"
     yield ""
+
+
+def _contributions(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
+    """The skills by what is lost without them, and which of them can be told apart."""
+    rows = [
+        EffectRow(f"{each.against} without {each.skill}", each.delta, each.tasks, each.testable)
+        for each in model.contributions
+    ]
+    yield from _plot(f"{_cells.CONTRIBUTIONS}, in points", rows, look, width)
+    if rows and (said := _cells.told_apart(model)):
+        yield from wrapped(said, width, "  ")
+        yield ""
 
 
 def _flip(task: TaskReport, sides: Sequence[str]) -> str:
@@ -158,6 +173,7 @@ def _model(report: EffectReport, model: ModelEffectReport, look: RenderOptions, 
     rows = [_row(_cells.label(each), each) for each in model.contrasts]
     yield from _plot("Effect on success, in points", rows, look, width)
     yield from _plot(*_skills(model), look, width)
+    yield from _contributions(model, look, width)
     yield from arms(model, look, width)
     yield from costs(model, look, width)
     yield from composition(model, look, width)
@@ -251,5 +267,5 @@ def _mind(report: EffectReport, look: RenderOptions, width: int) -> Iterator[str
     yield paint("Mind", "bold", look.color)
     reasons = {model.model: model.verdict.preliminary for model in report.models}
     said = [f"preliminary: {why}" for why in _cells.grouped(reasons)]
-    for text in (*said, *report.notes, _cells.INTENTION, _cells.READING, LEGEND):
+    for text in (*said, *report.notes, *_cells.explained(report), _cells.INTENTION, _cells.READING, LEGEND):
         yield from wrapped(f"- {text}", width, "  ")

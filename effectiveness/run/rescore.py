@@ -259,7 +259,7 @@ def replace_results(folder: str, manifest: EffectManifest, trials: Sequence[Resc
     durable.replace(os.path.join(folder, RESULTS), "".join(lines).encode("utf-8", "replace"))
     for trial in trials:
         if trial.word == "changed":
-            _replace_verdict(folder, trial)
+            replace_verdict(os.path.join(folder, trial.after.folder), trial)
     if is_reported(folder):
         _report(folder, now, trials)
 
@@ -286,8 +286,9 @@ def verified_now(manifest: EffectManifest, trials: Sequence[Rescored]) -> Effect
     return structs.replace(manifest, tasks=tasks, hashes=hashes)
 
 
-def _replace_verdict(folder: str, trial: Rescored) -> None:
-    place, verified = os.path.join(folder, trial.after.folder), trial.verified
+def replace_verdict(place: str, trial: Rescored) -> None:
+    """Replace the verdict in the folder of a trial by that of its new verification, if there was one."""
+    verified = trial.verified
     if verified is None:
         return
     verdict = verified.verdict
