@@ -22,6 +22,22 @@ Key = tuple[str, str, str, int]
 """What a run has exactly one result for: task, model, arm, replication."""
 
 
+class TrialTests(OpenRecord, frozen=True, kw_only=True):
+    """What the test runner of a verifier says in its CTRF report. It stands beside the outcome and decides nothing."""
+
+    passed: Count
+    """Tests that passed."""
+    counted: Count
+    """Tests with a verdict: those that passed, failed, are pending or ended otherwise."""
+    skipped: Count = 0
+    """Tests without one: skipped ones, and failures that were expected."""
+
+    @property
+    def share(self) -> float | None:
+        """The passed share of the tests with a verdict; None without any."""
+        return self.passed / self.counted if self.counted else None
+
+
 class TrialResult(OpenRecord, frozen=True, omit_defaults=False):
     """One line of results.jsonl: the outcome of one (task, model, arm, replication), of which a run has exactly one."""
 
@@ -85,6 +101,9 @@ class TrialResult(OpenRecord, frozen=True, omit_defaults=False):
 
     criteria: tuple[CriterionVerdict, ...] | UnsetType = UNSET
     """The verdict of each criterion of the task's rubric; not there where it has none."""
+
+    tests: TrialTests | UnsetType = UNSET
+    """The tests of the verifier; not there where it left no report of them."""
 
     @property
     def key(self) -> Key:
