@@ -11,7 +11,7 @@ from skill_health.bench.manifest import differences, digest
 from skill_health.bench.run_folder import RunLocation, earlier_runs
 from skill_health.core.errors import UsageError
 from skill_health.documents._record import OpenRecord, convert_record, record_values
-from skill_health.documents.effect_check import FaultKind, TaskFault
+from skill_health.documents.effect_check import FaultKind, TaskFault, VerifierFinding
 from skill_health.documents.effect_manifest import EffectManifest, SkippedTask
 from skill_health.effectiveness.check.check import TaskCheck, check_tasks
 from skill_health.effectiveness.plan.extend import count_lacking, count_unchanged
@@ -86,10 +86,13 @@ class _Kept(OpenRecord, frozen=True, kw_only=True):
 
     faults: tuple[tuple[FaultKind, str], ...]
     notes: tuple[str, ...]
+    findings: tuple[VerifierFinding, ...] = ()
 
 
 def _kept(one: TaskCheck) -> _Kept:
-    return _Kept(faults=tuple((fault.kind, fault.message) for fault in one.faults), notes=one.notes)
+    return _Kept(
+        faults=tuple((fault.kind, fault.message) for fault in one.faults), notes=one.notes, findings=one.findings
+    )
 
 
 def _stored(task: Task, record: object) -> TaskCheck | None:
@@ -98,7 +101,7 @@ def _stored(task: Task, record: object) -> TaskCheck | None:
         kept = convert_record(record, _Kept)
     except ValueError:
         return None
-    return TaskCheck(task, tuple(TaskFault(*fault) for fault in kept.faults), kept.notes)
+    return TaskCheck(task, tuple(TaskFault(*fault) for fault in kept.faults), kept.notes, kept.findings)
 
 
 def _said(fault: TaskFault) -> str:

@@ -20,7 +20,7 @@ from skill_health.documents.effect_result import SCORED
 from skill_health.effectiveness.records import CONTROL, FULL, ORDER, SELF_GENERATED, TARGET
 from skill_health.effectiveness.workspace.staging import parse_arm
 from skill_health.text.near import list_some
-from skill_health.text.numbers import NOTHING, amount, bracket, count, p_value, quantity, share
+from skill_health.text.numbers import NOTHING, amount, bracket, count, format_number, p_value, quantity, share, with_n
 
 MEASURES = {
     "input_tokens": "tokens read", "output_tokens": "tokens written", "cached_tokens": "tokens from a cache",
@@ -39,6 +39,26 @@ READING = (
     "intervals, resampled by task or Student's, widened by one more task that differs. What is not testable is no "
     "finding, neither for nor against a skill."
 )
+
+
+BEST_OF = "Several tries, the best of k (of k trials drawn from each task's, mean over tasks)"
+BEST_OF_HEAD = ("arm", "tries", "pass@k %", "best reward of k", "n/tasks", "mean of one try %")
+
+
+def best_of(arms: Sequence[ArmFigures]) -> Iterator[list[str]]:
+    """A row for each arm and number of tries, with the success of single ones beside it."""
+    for arm in arms:
+        for each in arm.best_of:
+            found = each.pass_at_k
+            yield [
+                arm.arm, f"k {each.k}", share(found), format_number(each.reward), f"{found.n:,}/{found.clusters:,}",
+                share(arm.success),
+            ]  # fmt: skip
+
+
+def tests(arm: ArmFigures) -> str:
+    """The passed share of the tests with the number of trials that report theirs."""
+    return with_n(share(arm.tests), arm.tests) if arm.tests else NOTHING
 
 
 def name_of(contrast: ArmContrast) -> str:

@@ -124,10 +124,11 @@ def contributions(model: ModelEffectReport) -> Iterator[str]:
 
 def arms(found: Sequence[ArmFigures], title: str = "Arms") -> Iterator[str]:
     """Success, invocation and what a trial takes, for each arm."""
+    tested = any(arm.tests for arm in found)
     rows = [
         [
             text(arm.arm), f"{arm.trials:,} / {arm.tasks:,}", f"{arm.missing:,}", share(arm.success),
-            format_number(arm.reward), text(", ".join(arm.flags)) or NOTHING, _cells.invoked(arm),
+            format_number(arm.reward), *[_cells.tests(arm)] * tested, text(", ".join(arm.flags)) or NOTHING, _cells.invoked(arm),
             *(quantity(getattr(arm, name)) for name in _cells.MEASURES),
         ]
         for arm in found
@@ -143,6 +144,7 @@ def arms(found: Sequence[ArmFigures], title: str = "Arms") -> Iterator[str]:
         "missing",
         "success, %",
         "reward",
+        *["tests passed, %"] * tested,
         "flag",
         "opened a skill, %",
         *_cells.MEASURES.values(),
@@ -156,6 +158,14 @@ def arms(found: Sequence[ArmFigures], title: str = "Arms") -> Iterator[str]:
         said = "; ".join(f"{a.arm} {share(a.success_given_invoked)} n {a.success_given_invoked.n}" for a in described)
         yield f"Success in the trials that opened a skill, descriptive only, %: {text(said)}."
         yield ""
+
+
+def best_of(found: Sequence[ArmFigures]) -> Iterator[str]:
+    """What several tries at a task come to, beside the mean of single ones."""
+    rows = [[text(cell) for cell in row] for row in _cells.best_of(found)]
+    if rows:
+        yield from (f"### {_cells.BEST_OF}", "")
+    yield from markdown_table(_cells.BEST_OF_HEAD, rows)
 
 
 def costs(found: Sequence[ArmContrast]) -> Iterator[str]:
@@ -248,6 +258,7 @@ def _model(report: EffectReport, model: ModelEffectReport) -> Iterator[str]:
     yield from skills(model)
     yield from contributions(model)
     yield from arms(model.arms)
+    yield from best_of(model.arms)
     yield from costs(model.contrasts)
     yield from composition(model)
     yield from _controls(report, model)

@@ -18,11 +18,16 @@ _FLIPS = 20
 
 def arms(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
     """How often each arm succeeded, on how many trials of how many tasks, and how often it opened a skill."""
+    tested = any(arm.tests for arm in model.arms)
     rows = [
-        [arm.arm, share(arm.success), f"{arm.trials:,}/{arm.tasks:,}", _cells.invoked(arm), f"{arm.missing:,}"]
+        [
+            arm.arm, share(arm.success), f"{arm.trials:,}/{arm.tasks:,}", *[_cells.tests(arm)] * tested,
+            _cells.invoked(arm), f"{arm.missing:,}",
+        ]
         for arm in model.arms
     ]  # fmt: skip
-    yield from _titled("Arms", ("arm", "success %", "n/tasks", "opened a skill %", "missing"), rows, look, width)
+    head = ("arm", "success %", "n/tasks", *["tests passed %"] * tested, "opened a skill %", "missing")
+    yield from _titled("Arms", head, rows, look, width)
     written = [said for arm in model.arms if (said := _cells.creations(arm))]
     for said in written:
         yield from wrapped(said, width, "  ")
@@ -31,6 +36,11 @@ def arms(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[
         yield from wrapped(f"At the {flag}: {', '.join(arm for arm, found in flagged if found == flag)}", width, "  ")
     if flagged or written:
         yield ""
+
+
+def best_of(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
+    """What several tries at a task come to, beside the mean of single ones."""
+    yield from _titled(_cells.BEST_OF, _cells.BEST_OF_HEAD, [*_cells.best_of(model.arms)], look, width)
 
 
 def costs(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
@@ -175,6 +185,7 @@ def _model(report: EffectReport, model: ModelEffectReport, look: RenderOptions, 
     yield from _plot(*_skills(model), look, width)
     yield from _contributions(model, look, width)
     yield from arms(model, look, width)
+    yield from best_of(model, look, width)
     yield from costs(model, look, width)
     yield from composition(model, look, width)
     yield from _controls(report, model, look, width)

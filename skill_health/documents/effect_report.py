@@ -147,6 +147,11 @@ class ArmFigures(Record, frozen=True, kw_only=True):
     """The share of scored trials that passed."""
     reward: FullFigure
     """The mean reward of the trials that have one."""
+    tests: FullFigure | None = None
+    """The passed share of the tests in the reports of verifiers, per trial; absent where there are no such reports. It
+    decides nothing."""
+    best_of: tuple[BestOf, ...] = ()
+    """What several tries at a task come to, beside the mean of single ones; empty for runs without replications."""
     invoked: InvokedTrials
     success_given_invoked: FullFigure
     """The share that passed of the trials in which a skill was opened. Descriptive: these trials choose themselves."""
@@ -187,6 +192,17 @@ class CreationFigures(Record, frozen=True, kw_only=True):
     """Mean over tasks, dollars per trial, of the writing alone."""
     duration_ms: FullFigure
     """Mean over tasks, of the writing alone."""
+
+
+class BestOf(Record, frozen=True, kw_only=True):
+    """The best of k tries, as a mean over the tasks with at least k scored trials; `n` counts their trials."""
+
+    k: Annotated[int, Meta(ge=2)]
+    """How many tries."""
+    pass_at_k: FullFigure
+    """The chance that one of them passes, without bias."""
+    reward: FullFigure
+    """The expected best reward, over the tasks with as many rewards."""
 
 
 class TaskInvocations(Record, frozen=True, kw_only=True):

@@ -42,6 +42,22 @@ class SkillCreation(OpenRecord, frozen=True, kw_only=True):
     tool_calls: Count | None = None
 
 
+class TrialTests(OpenRecord, frozen=True, kw_only=True):
+    """What the test runner of a verifier says in its CTRF report. It stands beside the outcome and decides nothing."""
+
+    passed: Count
+    """Tests that passed."""
+    counted: Count
+    """Tests with a verdict: those that passed, failed, are pending or ended otherwise."""
+    skipped: Count = 0
+    """Tests without one: skipped ones, and failures that were expected."""
+
+    @property
+    def share(self) -> float | None:
+        """The passed share of the tests with a verdict; None without any."""
+        return self.passed / self.counted if self.counted else None
+
+
 class TrialResult(OpenRecord, frozen=True, omit_defaults=False):
     """One line of results.jsonl: the outcome of one (task, model, arm, replication), of which a run has exactly one."""
 
@@ -109,6 +125,9 @@ class TrialResult(OpenRecord, frozen=True, omit_defaults=False):
     """How the agent wrote skills for itself, in an arm where it does."""
     taken_from: str | UnsetType = UNSET
     """The run that made the trial, where this one took it over; not there for a trial of its own."""
+
+    tests: TrialTests | UnsetType = UNSET
+    """The tests of the verifier; not there where it left no report of them."""
 
     @property
     def key(self) -> Key:
