@@ -101,7 +101,7 @@ def test_many_pairs_are_drawn_in_part_and_listed_in_full() -> None:
     [
         (SYNERGY, "yes", "csv with sql synergistic"),
         (CONFLICT, "no", "csv with sql conflicting"),
-        (NOTHING, "not shown", "not testable"),
+        (NOTHING, "not shown", "1 pair of skills undecided"),
     ],
 )
 def test_whether_skills_compose_rests_on_pairs_too(rows: Sequence[Sequence[int]], word: str, said: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Literal
 
 from skill_health.config.settings import Config
-from skill_health.documents.effect_composition import PairComposition, PairWord
+from skill_health.documents.effect_composition import PairWord
 from skill_health.documents.effect_history import EffectWord, ModelEffect
 from skill_health.documents.effect_report import ArmContrast, EffectReport, ModelEffectReport
 from skill_health.documents.next_steps import NextStep
@@ -223,7 +223,7 @@ def composing(status: CollectionStatus, effects: Sequence[EffectReport]) -> Skil
         if not model.biased
         for each in _contrasts(model)
     ]
-    said += [(_PAIRS[pair.verdict.word], _pair(pair), model) for model, pair in _latest_pairs(effects)]
+    said += _said_of_pairs(effects)
     command = _command(status, next((model.model for model, _ in latest), ""))
     if not said:
         why = _why_not(status, effects, biased)
@@ -306,28 +306,30 @@ def _contrasts(model: ModelEffectReport) -> list[ArmContrast]:
     return [each for each in every if each.delta.value is not None]
 
 
-def _latest_pairs(effects: Sequence[EffectReport]) -> Iterator[tuple[ModelEffectReport, PairComposition]]:
-    """The pairs of skills that each model last tried, without simulated and biased ones."""
-    seen = set()
-    for report in effects:
-        for model in report.models:
-            if model.composition and model.model not in seen and not model.simulated:
-                seen.add(model.model)
-                if not model.biased:
-                    yield from ((model, pair) for pair in model.composition)
-
-
-def _pair(pair: PairComposition) -> str:
-    said = points(pair.interaction, pair.interaction.n)
-    return f"{pair.first} with {pair.second}{pair.variant} {pair.verdict.word}, interaction {said}"
-
-
 Outcome = Literal["worse", "better", "as good", "unclear"]
 _PAIRS: Mapping[PairWord, Outcome] = {
     "conflicting": "worse", "synergistic": "better", "additive": "as good", "redundant": "unclear",
-    "inconclusive": "unclear", "not testable": "unclear",
 }  # fmt: skip
 _MOST_SAID = 6
+
+
+def _said_of_pairs(effects: Sequence[EffectReport]) -> Iterator[tuple[Outcome, str, ModelEffectReport]]:
+    """What the pairs show that each model last tried, without simulated and biased ones; the undecided in one."""
+    seen = set()
+    for report in effects:
+        for model in report.models:
+            if not model.composition or model.model in seen or model.simulated:
+                continue
+            seen.add(model.model)
+            if model.biased:
+                continue
+            shown = [pair for pair in model.composition if pair.verdict.word not in ("inconclusive", "not testable")]
+            for pair in shown:
+                said = points(pair.interaction, pair.interaction.n)
+                names = f"{pair.first} with {pair.second}{pair.variant}"
+                yield _PAIRS[pair.verdict.word], f"{names} {pair.verdict.word}, interaction {said}", model
+            if left := len(model.composition) - len(shown):
+                yield "unclear", f"{left} pair{'s' * (left != 1)} of skills undecided", model
 
 
 def _composing_word(contrast: ArmContrast, margin: float) -> Outcome:
