@@ -134,6 +134,7 @@ def _tokens(cell: CellTrials) -> float | None:
 
 def judge_efficiency(found: Efficiency, biased: str) -> EfficiencyVerdict:
     """The verdict on this endpoint; `biased` is why no difference of the run can be trusted, "" for nothing."""
+    word: EfficiencyWord
     word, reason = ("biased", biased) if biased else _judge(found)
     return EfficiencyVerdict(
         word=word,
