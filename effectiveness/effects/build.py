@@ -22,6 +22,7 @@ from skill_health.documents.effect_report import (
     CategoryContrasts,
     EffectReport,
     EffectVerdict,
+    EfficiencyVerdict,
     Flip,
     LeaderboardRow,
     ModelEffectReport,
@@ -50,6 +51,7 @@ from skill_health.effectiveness.effects.contrasts import (
 )
 from skill_health.effectiveness.effects.contributions import contributions
 from skill_health.effectiveness.effects.controls import Absence, Control, absence, as_table, controls
+from skill_health.effectiveness.effects.efficiency import GAINS, judge_efficiency
 from skill_health.effectiveness.effects.sheet import (
     MEASURES,
     Cells,
@@ -67,7 +69,6 @@ from skill_health.stats.power import fewest_differing, preliminary_reasons
 from skill_health.text.numbers import signed
 
 ALPHA = 0.05
-_SIGNS: Mapping[VerdictWord, int] = {"helps": 1, "any text helps": 1, "unexplained gain": 1, "harmful": -1}
 NOT_ATTRIBUTED = Attribution((), (), None)
 _NAMES = {PLACEBO: "a placebo of the same length", NEGATIVE: "an irrelevant skill"}
 
@@ -78,23 +79,26 @@ class VerdictEvidence:
 
     `primary` is the target against the control, None where the run does not have both. `family` is how many such
     contrasts were tested together, `missing` is the share of the planned trials of these two arms that are not
-    scored, and `absent` whether they are missing by chance. `biased` are the negative controls that failed.
-    `extensions` is how often the run was extended, which is how often it could be looked at before.
+    scored, and `absent` whether they are missing by chance. `biased` are the negative controls that failed, and
+    `efficiency` is what the other endpoint came to, None where it was not asked for. `extensions` is how often the run
+    was extended, which is how often it could be looked at before.
     """
 
     primary: Contrast | None
-    family: int
+    family: float
     missing: float
     margin: float
     absent: Absence | None = None
     biased: Sequence[Control] = ()
     extensions: int = 0
     attribution: Attribution = NOT_ATTRIBUTED
+    efficiency: EfficiencyVerdict | None = None
 
 
 def verdict(evidence: VerdictEvidence) -> EffectVerdict:
     """The verdict, the one sentence that decided, what to mind beside it, and why it is preliminary."""
-    word, reason = _judged(evidence)
+    success, reason = _judged(evidence)
+    word, reason = _either(success, reason, evidence.efficiency)
     primary = evidence.primary
     reasons = preliminary_reasons(
         primary.tasks if primary else 0,
@@ -105,7 +109,22 @@ def verdict(evidence: VerdictEvidence) -> EffectVerdict:
         "trials",
     )
     reasons += filter(None, [evidence.absent.uneven if evidence.absent else "", _extended(evidence.extensions)])
-    return EffectVerdict(word=word, reason=reason, notes=tuple(_notes(evidence, word)), preliminary=tuple(reasons))
+    return EffectVerdict(
+        word=word, reason=reason, notes=tuple(_notes(evidence, word, success)), preliminary=tuple(reasons)
+    )
+
+
+_RANKS: tuple[VerdictWord, ...] = ("biased", "harmful", "helps", "cheaper", "any text helps", "unexplained gain")
+
+
+def _either(word: VerdictWord, reason: str, efficiency: EfficiencyVerdict | None) -> tuple[VerdictWord, str]:
+    """The verdict of both endpoints: that of success, unless the other one shows more."""
+    if efficiency is None or efficiency.word not in GAINS:
+        return word, reason
+    other: VerdictWord = efficiency.word  # type: ignore[assignment]
+    if word not in _RANKS or (other == "cheaper" and _RANKS.index(word) > _RANKS.index(other)):
+        return other, efficiency.reason
+    return word, reason
 
 
 def _extended(times: int) -> str:
@@ -134,7 +153,7 @@ def _judged(evidence: VerdictEvidence) -> tuple[VerdictWord, str]:
     if not primary.testable:
         return "not testable", explain_untestable(primary)
     if primary.differing < (needed := fewest_differing(max(evidence.family, 1), ALPHA)):
-        together = f"{needed} are needed with {evidence.family} tested together"
+        together = f"{needed} are needed with {evidence.family:g} tested together"
         return "not testable", f"not testable: {primary.differing} of {primary.tasks} tasks differ, {together}"
     return "no evidence", _said(primary)
 
@@ -196,14 +215,18 @@ def _extreme(primary: Contrast) -> str:
     return ""
 
 
-def _notes(evidence: VerdictEvidence, word: VerdictWord) -> Iterator[str]:
-    target = evidence.primary.shares[0] if evidence.primary else None
-    if word in _SIGNS and evidence.absent and (unsure := evidence.absent.unsure(_SIGNS[word])):
+def _notes(evidence: VerdictEvidence, word: VerdictWord, success: VerdictWord) -> Iterator[str]:
+    """What to mind; `success` is what that endpoint alone comes to."""
+    primary = evidence.primary
+    sign = _significant(primary) if primary and success != "biased" else 0
+    if sign and evidence.absent and (unsure := evidence.absent.unsure(sign)):
         yield unsure
-    if _SIGNS.get(word) == 1:
-        yield from _compared(evidence.attribution, word)
-        if target is not None and target >= CEILING:
+    if sign > 0 and primary:
+        yield from _compared(evidence.attribution, success)
+        if (primary.shares[0] or 0) >= CEILING:
             yield "the target is at the ceiling: the gain may be larger on harder tasks"
+    if word != success and primary:
+        yield f"success alone: {_judged(evidence)[1]}"
     if word == "no evidence":
         yield "no evidence of an effect is not evidence of none: the interval says what is still possible"
 
@@ -453,6 +476,7 @@ def _model(
         arms=whole.arms,
         contrasts=whole.contrasts,
         verdict=whole.verdict,
+        efficiency=whole.efficiency,
         skills=tuple(
             SkillEffectReport(
                 skill=scope.name, skills=bundle(own[0].skills), tasks=tuple(task.id for task in own), **part._asdict()
@@ -481,6 +505,7 @@ class _Part(NamedTuple):
     arms: tuple[ArmFigures, ...]
     contrasts: tuple[ArmContrast, ...]
     verdict: EffectVerdict
+    efficiency: EfficiencyVerdict | None
 
 
 def _part(
@@ -496,6 +521,8 @@ def _part(
     sides = (pair.arm, pair.against) if pair else ()
     planned = facts.planned(own, sides)
     absent = absence(pair, own, column.cells, facts.replications) if pair else None
+    amounts = found.efficiencies.get((column.spec, scope))
+    efficiency = judge_efficiency(amounts, biased[0].why() if biased else "") if amounts else None
     evidence = VerdictEvidence(
         primary=found.primary(column.spec, scope),
         family=found.skills if scope.kind else found.models,
@@ -505,8 +532,9 @@ def _part(
         biased=biased,
         extensions=len(facts.extends),
         attribution=found.attributions[column.spec, scope] if scope.kind != "category" else NOT_ATTRIBUTED,
+        efficiency=efficiency,
     )
-    return _Part(table, tuple(map(arm_contrast, found.table[column.spec, scope])), verdict(evidence))
+    return _Part(table, tuple(map(arm_contrast, found.table[column.spec, scope])), verdict(evidence), efficiency)
 
 
 def _calibration(column: ModelTrials, facts: TrialRunFacts) -> CalibrationContrast | None:

@@ -281,6 +281,10 @@ def _both(plan: TrialPlan, condition: str) -> list[Task]:
     return [task for task in plan.tasks if {name, CONTROL} <= names.get(task.id, set())]
 
 
+_PASSES = 0.8
+"""Below this chance of passing, more negative controls are suggested."""
+
+
 def _collection(plan: TrialPlan, rates: Rates) -> Iterator[str]:
     from skill_health.effectiveness.effects.contrasts import pairs
     from skill_health.stats.power import fewest_differing, smallest_p
@@ -314,8 +318,23 @@ def _collection(plan: TrialPlan, rates: Rates) -> Iterator[str]:
         yield f"warning: no verdict can be reached: {needed} tasks must differ, and there are {count}"
     elif count * _USUALLY < needed:
         yield f"warning: {needed} of {count} tasks must differ for a verdict, and usually about half of them do"
+    yield from _efficiency(plan, count)
     if best is not None:
         yield from _room(plan, rates, best)
+
+
+def _efficiency(plan: TrialPlan, count: int) -> Iterator[str]:
+    """How often a skill that halves what is taken is shown to be cheaper."""
+    from skill_health.stats.planning import chance_to_be_cheaper
+
+    texts, models, margin = len(_useless(plan)), len(plan.models), plan.choices.margin
+    half, whole = (
+        chance_to_be_cheaper(count, plan.choices.reps, margin, texts, models, success=success) for success in (0.5, 1.0)
+    )
+    yield (
+        f"efficiency: a skill that halves tokens or dollars without a loss is found to be cheaper in {100 * half:.0f} % "
+        f"of runs where half of the trials pass, in {100 * whole:.0f} % where all do (margin {100 * margin:g} points)"
+    )
 
 
 def _room(plan: TrialPlan, rates: Rates, best: float) -> Iterator[str]:
@@ -385,6 +404,16 @@ def _controls(plan: TrialPlan) -> Iterator[str]:
         about = "" if half is None else f", whose interval will be about +-{100 * half:.0f} points"
         kind = "negative control" if any(task.is_control for task in tasks) else "task"
         yield f"note: a margin of {100 * margin:g} points cannot be shown with {count} {kind}{'s' * (count != 1)}{about}"
+    from skill_health.stats.planning import chance_to_pass_controls
+
+    narrow = sum(task.is_control for task in tasks)
+    full = any(arm.condition == FULL for arm in plan.choices.arms)
+    chance = chance_to_pass_controls(narrow, len(tasks) - narrow, plan.choices.reps, margin, full)
+    more = "; `effectiveness controls` writes more of them" if chance < _PASSES else ""
+    yield (
+        f"negative controls: {narrow} tasks, and {len(tasks) - narrow} more with the arm {NEGATIVE}, pass the validation "
+        f"with probability {chance:.2f} if there is no bias (margin {100 * margin:g} points){more}"
+    )
 
 
 def _detectable(tasks: int, reps: int, tests: int, against: int = 1) -> float | None:

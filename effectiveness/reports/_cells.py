@@ -164,6 +164,20 @@ def why(verdict: EffectVerdict) -> str:
     return verdict.reason.removeprefix(f"{verdict.word}: ")
 
 
+def efficiency(model: ModelEffectReport) -> str:
+    """The second endpoint in one line, what the verdict says already left out; "" for a report without it."""
+    found = model.efficiency
+    if found is None:
+        return ""
+    p = found.ratio.p_adjusted
+    said = [] if found.reason == model.verdict.reason else [found.reason.removeprefix(f"{found.word}: ")]
+    said += (
+        [] if p is None else [f"p {p_value(p)} of fewer {found.measure} and no loss, corrected together with success"]
+    )
+    more = f" ({'; '.join(said)})" if said else ""
+    return f"Efficiency at equal success: {found.word}{more}"
+
+
 def spent(part: EffectReport | ModelEffectReport) -> str:
     """What a run or a model of it cost, in words: what is not known is no zero, and made-up dollars are no money."""
     models = part.models if isinstance(part, EffectReport) else (part,)

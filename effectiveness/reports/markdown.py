@@ -6,7 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from skill_health.bench.report_formats import PLAIN, RenderOptions
 from skill_health.documents._record import FullFigure
-from skill_health.documents.effect_report import ArmContrast, ArmFigures, EffectReport, ModelEffectReport
+from skill_health.documents.effect_report import (
+    ArmContrast,
+    ArmFigures,
+    EffectReport,
+    EfficiencyVerdict,
+    ModelEffectReport,
+)
 from skill_health.effectiveness.effects.contrasts import DELTAS
 from skill_health.effectiveness.reports import _cells, _composition
 from skill_health.effectiveness.reports._forest import LEGEND, EffectRow, forest
@@ -23,6 +29,7 @@ from skill_health.text.numbers import (
     points,
     quantity,
     share,
+    with_interval,
 )
 
 _TASKS, _SKILLS = 200, 100
@@ -92,12 +99,13 @@ def skills(model: ModelEffectReport) -> Iterator[str]:
         reason = "; ".join(filter(None, [_cells.why(verdict), *(f"preliminary: {why}" for why in verdict.preliminary)]))
         rows.append([
             text(skill.skill), text(verdict.word), points(each.delta) if each else NOTHING, str(len(skill.tasks)),
-            *(f"{share(side.success)} n {side.trials:,}" if side else NOTHING for side in sides), text(reason) or NOTHING,
+            *(f"{share(side.success)} n {side.trials:,}" if side else NOTHING for side in sides),
+            _ratio(skill.efficiency), text(reason) or NOTHING,
         ])  # fmt: skip
     if rows:
         yield "### Skills"
         yield ""
-    names = ("skill", "verdict", "target - control, points", "tasks", "without, %", "with, %", "why")
+    names = ("skill", "verdict", "target - control, points", "tasks", "without, %", "with, %", "takes", "why")
     yield from markdown_table(names, rows[:_SKILLS])
     yield from rest(_SKILLS, len(rows), "skills")
 
@@ -120,6 +128,13 @@ def contributions(model: ModelEffectReport) -> Iterator[str]:
     if rows and (said := _cells.told_apart(model)):
         yield text(said, 2_000)
         yield ""
+
+
+def _ratio(found: EfficiencyVerdict | None) -> str:
+    """What a skill takes of what is taken without it: "0.50 [0.45, 0.55] of the tokens, n 12"."""
+    if found is None or found.ratio.value is None:
+        return NOTHING
+    return f"{with_interval(found.ratio, '.2f', 1.0)} of the {found.measure}, n {found.ratio.clusters}"
 
 
 def arms(found: Sequence[ArmFigures], title: str = "Arms") -> Iterator[str]:
@@ -284,6 +299,8 @@ def _facts(model: ModelEffectReport) -> Iterator[str]:
     yield from (f"- **Biased**: {text(why)}" for why in model.biased)
     yield from (f"- Preliminary: {text(why)}" for why in verdict.preliminary)
     yield from (f"- {text(note)}" for note in verdict.notes)
+    if efficiency := _cells.efficiency(model):
+        yield f"- {text(efficiency)}"
     yield f"- Trials: {text(_cells.outcomes(model)) or NOTHING}; {model.retried:,} retried; {_cells.spent(model)}"
     if gone := _cells.missing(model):
         yield f"- {text(gone)}"

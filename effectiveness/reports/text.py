@@ -202,14 +202,14 @@ def _verdict(model: ModelEffectReport, look: RenderOptions, width: int) -> Itera
             f"{count(primary.tasks, 'task')}, {_cells.tested(primary)}",
             width, "  ",
         )  # fmt: skip
-    style = {"helps": "blue", "harmful": "yellow", "any text helps": "yellow", "biased": "yellow"}.get(
-        verdict.word, "dim"
-    )
+    styles = {"helps": "blue", "cheaper": "blue", "harmful": "yellow", "any text helps": "yellow", "biased": "yellow"}
+    style = styles.get(verdict.word, "dim")
     why = _cells.why(verdict)
     said = f"Verdict on the collection: {verdict.word}" + (f" ({why})" if why else "")
     yield from (paint(line, style, look.color) for line in wrapped(said, width, "  "))
     for note in verdict.notes:
         yield from wrapped(f"- {note}", width, "  ")
+    yield from wrapped(_cells.efficiency(model), width, "  ")
 
 
 def _row(label: str, contrast: ArmContrast, word: str = "") -> EffectRow:

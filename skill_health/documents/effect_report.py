@@ -10,7 +10,13 @@ from msgspec import Meta
 from skill_health.documents._record import Count, FullFigure, Record, Share
 from skill_health.documents.effect_composition import PairComposition
 
-VerdictWord = Literal["helps", "any text helps", "unexplained gain", "no evidence", "harmful", "not testable", "biased"]
+VerdictWord = Literal[
+    "helps", "cheaper", "any text helps", "unexplained gain", "no evidence", "harmful", "not testable", "biased"
+]
+EfficiencyWord = Literal[
+    "cheaper", "any text helps", "unexplained gain", "dearer", "no evidence", "not testable", "biased"
+]
+EfficiencyMeasure = Literal["dollars", "tokens"]
 ContrastKind = Literal["primary", "secondary", "interaction", "calibration", "descriptive"]
 Correction = Literal["holm", "benjamini-hochberg", "none"]
 Flip = Literal["gained", "lost", "same", "missing"]
@@ -100,6 +106,8 @@ class ModelEffectReport(Record, frozen=True, kw_only=True):
     skills: tuple[SkillEffectReport, ...]
     verdict: EffectVerdict
     """The verdict on the collection as a whole."""
+    efficiency: EfficiencyVerdict | None = None
+    """The second endpoint over the same tasks; null where the run does not have both arms, or is older than it."""
     categories: tuple[CategoryContrasts, ...]
     controls: NegativeControls
     calibration: CalibrationContrast | None
@@ -295,6 +303,44 @@ class SkillEffectReport(Record, frozen=True, kw_only=True):
     arms: tuple[ArmFigures, ...]
     contrasts: tuple[ArmContrast, ...]
     verdict: EffectVerdict
+    efficiency: EfficiencyVerdict | None = None
+    """The second endpoint; null where the run does not have both arms, or is older than it."""
+
+
+class EfficiencyVerdict(Record, frozen=True, kw_only=True):
+    """What the target takes of what the control takes, where it succeeds no less often."""
+
+    word: EfficiencyWord
+    """cheaper: the skill's own gain; dearer: it takes more, whatever success is. docs/statistics.md has the rules."""
+    reason: str
+    """What decided, in one sentence."""
+    measure: EfficiencyMeasure
+    """Dollars where every scored trial of these arms has a price, else tokens, read and written."""
+    ratio: FullFigure
+    """The geometric mean over tasks of the target's mean amount over the control's; `p` is the two-sided sign-flip
+    test, `p_adjusted` that it is lower and success no worse, corrected together with the test of success.
+    """
+    margin: Share
+    """The largest loss of success that counts as none."""
+    least: float | None
+    """The lower end of the one-sided 95 % interval of the difference of success; null where there is none."""
+    no_worse_p: Share | None
+    """The p-value of a loss as large as the margin."""
+    own_p_adjusted: Share | None
+    """The same as `ratio.p_adjusted` of being lower than every text of no use, too; null where not testable."""
+    against: tuple[AmountContrast, ...]
+    """The target against the texts of no use, and these against the control."""
+
+
+class AmountContrast(Record, frozen=True, kw_only=True):
+    """Two arms compared in what they take, paired by task."""
+
+    arm: str
+    """The arm that is compared."""
+    against: str
+    """What it is compared with."""
+    ratio: FullFigure
+    """The geometric mean over tasks of the one's mean amount over the other's."""
 
 
 class EffectVerdict(Record, frozen=True, kw_only=True, omit_defaults=False):
