@@ -12,7 +12,6 @@ from math import fsum
 
 from skill_health.documents._record import FullFigure
 from skill_health.documents.effect_composition import (
-    FrozenPair,
     PairComposition,
     PairEffects,
     PairEquivalence,
@@ -20,6 +19,7 @@ from skill_health.documents.effect_composition import (
     PairTruth,
     PairVerdict,
     PairWord,
+    TriedPair,
 )
 from skill_health.effectiveness.effects.arms import CEILING, FLOOR, full_figure
 from skill_health.effectiveness.effects.contrasts import LEAST, within
@@ -217,7 +217,7 @@ Compositions = Mapping[str, tuple[PairComposition, ...]]
 """The pairs of each model."""
 
 
-def compositions(sheet: RunTrials, declared: Sequence[FrozenPair], biased: Mapping[str, Sequence[str]]) -> Compositions:
+def compositions(sheet: RunTrials, declared: Sequence[TriedPair], biased: Mapping[str, Sequence[str]]) -> Compositions:
     """Every pair that a run tries, by every model; each word's tests are corrected over all of them (Holm).
 
     `biased` says of each model why nothing of it can be trusted.
@@ -348,7 +348,7 @@ def _truth(evidence: PairEvidence, word: PairWord) -> PairTruth:
     return "not testable" if word == "not testable" else "not shown"
 
 
-def _record(evidence: PairEvidence, frozen: FrozenPair | None, column: ModelTrials) -> PairComposition:
+def _record(evidence: PairEvidence, frozen: TriedPair | None, column: ModelTrials) -> PairComposition:
     found, facts = evidence.figures, evidence.facts
     pair, tasks = found.pair, found.tasks
     word, reason = _judged(evidence)

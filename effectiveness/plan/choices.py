@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from skill_health.config.settings import Effectiveness
-from skill_health.documents.effect_composition import FrozenPair
+from skill_health.documents.effect_composition import TriedPair
 from skill_health.effectiveness.records import Arm
 from skill_health.effectiveness.workspace.staging import parse_arms
 
@@ -31,7 +31,7 @@ class TrialChoices:
     timeout_sec: float | None = None
     max_usd: float | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    pairs: tuple[FrozenPair, ...] = ()
+    pairs: tuple[TriedPair, ...] = ()
 
 
 def choices(options: Mapping[str, Any], configured: Effectiveness) -> TrialChoices:

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
-from skill_health.documents.effect_composition import FrozenPair
+from skill_health.documents.effect_composition import TriedPair
 from skill_health.effectiveness.agents._load import resolve
+from skill_health.effectiveness.check.declared import declared_pairs
 from skill_health.effectiveness.plan.choices import TrialChoices
-from skill_health.effectiveness.plan.declared import declared_pairs
 from skill_health.effectiveness.plan.inputs import TrialInputs
 from skill_health.effectiveness.records import CONTROL, HINT, JOIN, SUBSET, Arm
 from skill_health.effectiveness.tasks._api import Task
@@ -20,7 +20,7 @@ from skill_health.text.near import list_some, nearest
 DECLARED = "declared"
 
 
-def find_pairs(asked: Sequence[str], inputs: TrialInputs, tasks: Sequence[Task]) -> tuple[FrozenPair, ...]:
+def find_pairs(asked: Sequence[str], inputs: TrialInputs, tasks: Sequence[Task]) -> tuple[TriedPair, ...]:
     """The pairs that are asked for, sorted: A+B by name, or "declared" for those that the collection declares.
 
     Of declared ones those count that a task is meant for. Raises UsageError for a pair of something else than two
@@ -28,7 +28,7 @@ def find_pairs(asked: Sequence[str], inputs: TrialInputs, tasks: Sequence[Task])
     """
     said = {pair.skills: pair for pair in declared_pairs(inputs.skills)}
     meant = {name for task in tasks for name in task.target_skills or ()}
-    found: dict[tuple[str, str], FrozenPair] = {}
+    found: dict[tuple[str, str], TriedPair] = {}
     for text in asked:
         if text == DECLARED:
             found |= {names: pair for names, pair in said.items() if meant & {*names}}
@@ -36,7 +36,7 @@ def find_pairs(asked: Sequence[str], inputs: TrialInputs, tasks: Sequence[Task])
         names = _two(text, sorted(inputs.everything))
         if not meant & {*names}:
             raise UsageError(f"the pair {text!r} cannot be tried: no task is meant for {names[0]} or {names[1]}")
-        found[names] = said.get(names, FrozenPair(skills=names))
+        found[names] = said.get(names, TriedPair(skills=names))
     if asked and not found:
         raise UsageError(
             f"no task is meant for any of the {len(said)} pairs that the collection declares; name pairs, such as A+B"
@@ -60,7 +60,7 @@ def _two(text: str, known: Sequence[str]) -> tuple[str, str]:
 
 
 def with_pairs(
-    chosen: TrialChoices, pairs: Sequence[FrozenPair], routing: RouterSettings, more: Iterable[str], hints: str
+    chosen: TrialChoices, pairs: Sequence[TriedPair], routing: RouterSettings, more: Iterable[str], hints: str
 ) -> TrialChoices:
     """The choices with the arms of these pairs, after `more` arms; both orders if every agent lists skills as given.
 
@@ -77,7 +77,7 @@ def with_pairs(
     return replace(chosen, arms=parse_arms([CONTROL, *names], hints), pairs=tuple(pairs))
 
 
-def pair_notes(pairs: Sequence[FrozenPair], tasks: Sequence[Task], agents: int, both_orders: bool) -> list[str]:
+def pair_notes(pairs: Sequence[TriedPair], tasks: Sequence[Task], agents: int, both_orders: bool) -> list[str]:
     """What the forecast says of pairs: how many tasks each has, and whether a verdict can be reached."""
     from skill_health.stats.power import fewest_differing
 

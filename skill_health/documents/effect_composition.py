@@ -29,7 +29,7 @@ class DeclaredTogether(OpenRecord, frozen=True, kw_only=True):
     """The line, with one space for each run of white space, cut where it is long."""
 
 
-class FrozenPair(OpenRecord, frozen=True, kw_only=True):
+class TriedPair(OpenRecord, frozen=True, kw_only=True):
     """Two skills that are tried alone and together."""
 
     skills: tuple[Name, Name]

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from skill_health.documents._record import Amount, CommitText, Count, Name, OpenRecord, RunIdText, Share, TimeText
 from skill_health.documents._targets import TargetSkill, read_targets, target_name
-from skill_health.documents.effect_composition import FrozenPair
+from skill_health.documents.effect_composition import TriedPair
 
 Isolation = Literal["files", "network", "processes"]
 
@@ -66,7 +66,7 @@ class EffectManifest(OpenRecord, frozen=True, kw_only=True):
     """Tasks that were given and not used, and why."""
     extends: tuple[RunIdText, ...] = ()
     """The runs whose trials were taken over where nothing about them had changed, the first one first; often none."""
-    pairs: tuple[FrozenPair, ...] = ()
+    pairs: tuple[TriedPair, ...] = ()
     """Skills that were asked to be tried alone and together, with what the collection says of them."""
 
 

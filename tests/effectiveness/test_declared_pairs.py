@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skill_health.documents.effect_composition import FrozenPair
-from skill_health.effectiveness.plan.declared import declared_pairs
+from skill_health.documents.effect_composition import TriedPair
+from skill_health.effectiveness.check.declared import declared_pairs
 from skill_health.skill.parse import parse_skill
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
@@ -18,7 +18,7 @@ OTHERS = {"sql-tables": "", "pdf": "", "log-triage": ""}
 HEAD = "---\nname: {name}\ndescription: d\n{more}---\n\n# {name}\n\n"
 
 
-def pairs(texts: Mapping[str, str], more: Mapping[str, str] | None = None) -> tuple[FrozenPair, ...]:
+def pairs(texts: Mapping[str, str], more: Mapping[str, str] | None = None) -> tuple[TriedPair, ...]:
     """The pairs of skills with these texts below their title."""
     skills = []
     for name, text in texts.items():

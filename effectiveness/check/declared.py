@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from posixpath import dirname, normpath
 from typing import Any
 
-from skill_health.documents.effect_composition import DeclaredTogether, FrozenPair, PairSource
+from skill_health.documents.effect_composition import DeclaredTogether, PairSource, TriedPair
 from skill_health.rules.links._targets import read_target
 from skill_health.skill.model import Field, Prose, Section, Skill
 from skill_health.skill.sections import plain_title, roles_of
@@ -63,7 +63,7 @@ class SkillPlaces:
     folders: Mapping[str, str]
 
 
-def declared_pairs(skills: Iterable[Skill]) -> tuple[FrozenPair, ...]:
+def declared_pairs(skills: Iterable[Skill]) -> tuple[TriedPair, ...]:
     """Every two skills of which one says that it works with the other, sorted by their names, each place once."""
     given = sorted(skills, key=lambda skill: skill.path)
     places = SkillPlaces(
@@ -75,7 +75,7 @@ def declared_pairs(skills: Iterable[Skill]) -> tuple[FrozenPair, ...]:
             first, second = sorted((each.skill, each.other))
             found[first, second].setdefault((each.path, each.line), each)
     return tuple(
-        FrozenPair(skills=names, declared=tuple(own[place] for place in sorted(own)))
+        TriedPair(skills=names, declared=tuple(own[place] for place in sorted(own)))
         for names, own in sorted(found.items())
     )
 
