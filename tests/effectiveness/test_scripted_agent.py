@@ -104,7 +104,7 @@ def test_a_script_is_read_with_and_without_its_name() -> None:
 )  # fmt: skip
 def test_effects_by_arm(spec: str, effects: Mapping[str, float]) -> None:
     plan = parse_plan(spec)
-    assert {arm: effect(plan, "tidy", parse_arm(arm), False) for arm in effects} == pytest.approx(effects)
+    assert {arm: effect(plan, ("tidy",), parse_arm(arm), False) for arm in effects} == pytest.approx(effects)
 
 
 def test_negative_controls_have_effects_of_their_own() -> None:
