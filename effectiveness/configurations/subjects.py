@@ -16,7 +16,7 @@ from skill_health.documents.effect_criteria import CriterionVerdict, deciding, m
 from skill_health.documents.effect_manifest import FrozenAgent, FrozenTask
 from skill_health.documents.effect_result import Key, TrialResult
 from skill_health.documents.judge_report import RubricScore
-from skill_health.effectiveness.compare.comparable import agreeing, changed_tasks
+from skill_health.effectiveness.compare.comparable import agreeing, changed_tasks, shared
 from skill_health.effectiveness.effects.contrasts import primary
 from skill_health.effectiveness.effects.sheet import (
     CellTrials,
@@ -161,7 +161,9 @@ def obstacles(runs: Sequence[EffectRun]) -> Iterator[str]:
             yield f"run {run.run_id} has no results: finish it first, or leave it out"
     for at, one in enumerate(runs):
         for other in runs[at + 1 :]:
-            if one.run_id != other.run_id and not agreeing(one.manifest, other.manifest):
+            if one.run_id != other.run_id and (both := shared(one, other)):
+                yield f"runs {one.run_id} and {other.run_id} share {both} trials (--extend): leave one of them out"
+            elif one.run_id != other.run_id and not agreeing(one.manifest, other.manifest):
                 changed = changed_tasks(one.manifest, other.manifest)
                 what = f"all {len(changed)} common tasks have changed" if changed else "they have no task in common"
                 yield (

@@ -31,10 +31,12 @@ from skill_health.effectiveness.trial.agent_run import (
     timeout_of,
 )
 from skill_health.effectiveness.trial.files import evidence, to_json
+from skill_health.effectiveness.trial.keep import CannotKeep, pack
 from skill_health.effectiveness.trial.outcome import VERIFIED, AgentExit, ending, numbers
 from skill_health.effectiveness.trial.redact import redact
 from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.effectiveness.workspace.staging import prompt_of
+from skill_health.effectiveness.workspace.tree import read_tree
 from skill_health.effectiveness.workspace.workspace import Workplace, open_workplace, removed
 
 FILES = "creation"
@@ -105,7 +107,7 @@ async def create(cell: TrialSpec, place: str) -> CreatedSkills:
             return _broken(cell, AgentExit("infrastructure", "the agent's module gives no command"), hidden)
         ran, seen = replace(ran, reading=await read_agent(creator, ran)), line.look()
         end = ending(creator, ran.output, ran.reading, seen)
-        written = await to_the_end(asyncio.to_thread(_look, at, hidden))
+        written, packed = await to_the_end(asyncio.to_thread(_look, at, hidden))
     counted = numbers(creator, ran.reading, seen)
     broken = end.imposed not in VERIFIED or bool(end.disagreement)
     outcome: CreationOutcome = (
@@ -121,9 +123,8 @@ async def create(cell: TrialSpec, place: str) -> CreatedSkills:
         tool_calls=ran.reading.tool_calls if ran.reading.steps else None,
     )
     kept = {f"{FILES}/{name}": data for name, data in evidence(creator, ran, seen, {}).items()}
-    kept |= {
-        f"{FILES}/{FOLDER}/{skill.name}/{file.path}": file.data for skill in written.skills for file in skill.files
-    }
+    # Packed, since a SKILL.md that lies about in the reports would be taken for one of the collection.
+    kept |= {f"{FILES}/{FOLDER}.tar.gz": packed} if packed else {}
     kept[f"{FILES}/creation.json"] = to_json({"prompt": creator.prompt, **structs.asdict(record)})
     skills = () if broken else written.skills
     solver = replace(cell, skills=skills, prompt=prompt_of(cell.task, cell.arm, skills))
@@ -135,10 +136,16 @@ def _broken(cell: TrialSpec, end: AgentExit, hidden: tuple[str, ...]) -> Created
     return CreatedSkills(cell, end, SkillCreation(outcome="broken"), {}, hidden)
 
 
-def _look(at: Workplace, hidden: tuple[str, ...]) -> WrittenSkills:
-    """What the creator left. It may have locked its own workspace."""
+def _look(at: Workplace, hidden: tuple[str, ...]) -> tuple[WrittenSkills, bytes]:
+    """What the creator left, and an archive of it, empty where there is none. It may have locked its own workspace."""
     os.chmod(at.places.workspace, 0o700)
-    return read_written(at.places.workspace, hidden)
+    written = read_written(at.places.workspace, hidden)
+    if not written.skills:
+        return written, b""
+    try:
+        return written, pack(read_tree(os.path.join(at.places.workspace, FOLDER)), hidden).data
+    except (CannotKeep, OSError):
+        return written, b""
 
 
 def _plain(text: str, hidden: tuple[str, ...]) -> str:

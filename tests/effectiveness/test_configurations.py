@@ -35,6 +35,7 @@ from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.commands import configurations as command_module
 from skill_health.effectiveness.commands import judge
 from skill_health.effectiveness.commands.configurations import rendered
+from skill_health.effectiveness.compare.comparable import obstacles
 from skill_health.effectiveness.configurations.build import build_configurations
 from skill_health.effectiveness.configurations.csv_tables import TABLES, render_table
 from skill_health.effectiveness.configurations.subjects import JudgedRun
@@ -293,6 +294,14 @@ def test_a_task_without_a_side_is_named() -> None:
 def test_runs_that_cannot_be_put_side_by_side_are_refused(runs: Sequence[EffectRun], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         build(*runs)
+
+
+def test_trials_that_two_runs_share_count_once() -> None:
+    one, two = run("a"), run("b")
+    taken = tuple(replace(each, taken_from="a") if n < 7 else each for n, each in enumerate(two.results))
+    with pytest.raises(UsageError, match="runs a and b share 7 trials"):
+        build(one, replace(two, results=taken))
+    assert "7 of their trials are the same" in "; ".join(obstacles(replace(two, results=taken), one))
 
 
 def test_tasks_that_all_changed_are_refused() -> None:

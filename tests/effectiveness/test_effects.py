@@ -214,13 +214,13 @@ def test_invocation_has_three_values_and_success_given_it_is_apart() -> None:
 
 
 NAMES = {
-    CONDITIONS: "target-control target-negative negative-control full-control target_plus_one-control "
+    CONDITIONS: "target-control target-negative negative-control full-control full-target target_plus_one-control "
     "target_plus_one-target target_plus_unrelated-control target_plus_unrelated-target",
     ("control", "placebo", "aa", "target"): "target-control placebo-control target-placebo",
     ("control", "full", "leave_one_out:x", "order:7"): "full-control leave_one_out:x-control leave_one_out:x-full "
-    "order:7-control",
+    "order:7-control order:7-full",
     ("control", "target", "target+hint", "full+hint", "target_plus_one+hint"): "target-control target+hint-control "
-    "target+hint-target full+hint-control target_plus_one+hint-control target_plus_one+hint-target+hint",
+    "target+hint-target full+hint-control full+hint-target+hint target_plus_one+hint-control target_plus_one+hint-target+hint",
     ("control", "negative+hint", "target+hint"): "target+hint-control negative+hint-control target+hint-negative+hint",
     ("target", "placebo"): "target-placebo",
     ("control",): "",
@@ -234,7 +234,7 @@ def test_every_arm_is_compared_with_what_it_should_be(arms: Sequence[str], names
     assert [pair.kind for pair in found if pair.kind == "primary"] == (["primary"] if {"control", "target"} <= {
         arm.removesuffix("+hint") for arm in arms
     } else [])  # fmt: skip
-    assert all((pair.kind == "interaction") == (pair.arm.startswith("target_plus") and "control" not in pair.against)
+    assert all((pair.kind == "interaction") == (pair.arm.startswith(("target_plus", "full")) and "target" in pair.against)
                for pair in found)  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from skill_health.effectiveness.check import check
 from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.plan import preflight
 from skill_health.effectiveness.plan.extend import cell_digests
-from skill_health.effectiveness.run import conduct, take_over
+from skill_health.effectiveness.run import conduct
 from skill_health.effectiveness.run.probes import problems
 from skill_health.effectiveness.run.runs import EffectRun, load_run
 from skill_health.stats.hypothesis_tests import sign_flip
@@ -197,7 +197,7 @@ def test_a_kill_while_trials_are_taken_over_loses_and_doubles_nothing(
     assert call(reps=1) == 0
     first = made_keys(made)
     copied: list[str] = []
-    real = take_over._copy
+    real = conduct._copy_trial
 
     def dies(donor: str, run: str, folder: str, new: Any) -> None:
         if len(copied) == 4:
@@ -207,10 +207,10 @@ def test_a_kill_while_trials_are_taken_over_loses_and_doubles_nothing(
         copied.append(folder)
         real(donor, run, folder, new)
 
-    monkeypatch.setattr(take_over, "_copy", dies)
+    monkeypatch.setattr(conduct, "_copy_trial", dies)
     with pytest.raises(_Killed):
         call("--extend", "last", reps=2)
-    monkeypatch.setattr(take_over, "_copy", real)
+    monkeypatch.setattr(conduct, "_copy_trial", real)
     made_keys(made)
     assert call("--extend", "last", reps=2) == 0, "the run that is unfinished goes on, and is not extended"
     assert len(made_keys(made)) == 9
@@ -218,7 +218,7 @@ def test_a_kill_while_trials_are_taken_over_loses_and_doubles_nothing(
     assert sorted(result.key for result in new.results) == sorted({*first, *((*key[:3], 1) for key in first)})
     assert new.manifest.extends == (old.run_id,)
     with pytest.raises(UsageError, match="has all of these"):
-        call("--extend", "last", reps=2)
+        call("--extend", new.run_id, reps=2)
 
 
 def test_a_named_run_goes_on_with_what_it_began_with(call: Call, collection: Path, made: Made) -> None:

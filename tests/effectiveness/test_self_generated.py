@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,10 @@ def test_what_is_written_from_the_text_alone_is_staged_kept_and_paid_for(tmp_pat
     seen = (place / "creation/final.txt").read_text()
     assert "new-skills" in seen.splitlines() and "in.txt" not in seen and "hidden-word" not in seen
     assert "do it" in bench.record(place, "creation/creation.json")["prompt"]
-    assert (place / f"creation/{FOLDER}/counting/SKILL.md").read_text() == HEAD
+    with tarfile.open(place / f"creation/{FOLDER}.tar.gz") as archive:
+        kept = archive.extractfile("counting/SKILL.md")
+        assert kept is not None and kept.read().decode() == HEAD
+    assert not list(place.rglob("SKILL.md")), "it would be taken for a skill of the collection"
     trial = bench.record(place, "trial.json")
     assert (trial["arm"], trial["prompt"], trial["skills"][0]["name"]) == ("self_generated", "do it", "counting")
     assert "in.txt" in (place / "final.txt").read_text(), "the solver has the task's files"
