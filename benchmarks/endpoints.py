@@ -41,8 +41,8 @@ class Truth(NamedTuple):
     tasks: int = 30
     level: float | None = 0.0
     loss: float = 0.0
-    taken: Mapping[str, float] = {}  # noqa: RUF012 - never changed
-    spread: Mapping[str, float] = {}  # noqa: RUF012 - never changed
+    taken: Mapping[str, float] = {}
+    spread: Mapping[str, float] = {}
 
 
 NEVER: Mapping[str, Truth] = {

@@ -55,8 +55,40 @@ class ControlDraft:
 Template = Callable[[Draw, int], ControlDraft]
 """What each module calls `make`: a draft for choices and the index of a level."""
 
-FIRST = ("Ada", "Bela", "Cem", "Dora", "Edin", "Femi", "Greta", "Hana", "Ivo", "Jun", "Kaja", "Lior", "Mira", "Nils", "Oda", "Pia")
-LAST = ("Abel", "Brandt", "Costa", "Dahl", "Ekman", "Fuchs", "Gallo", "Horn", "Ito", "Jansen", "Kraus", "Lund", "Meyer", "Novak")
+FIRST = (
+    "Ada",
+    "Bela",
+    "Cem",
+    "Dora",
+    "Edin",
+    "Femi",
+    "Greta",
+    "Hana",
+    "Ivo",
+    "Jun",
+    "Kaja",
+    "Lior",
+    "Mira",
+    "Nils",
+    "Oda",
+    "Pia",
+)
+LAST = (
+    "Abel",
+    "Brandt",
+    "Costa",
+    "Dahl",
+    "Ekman",
+    "Fuchs",
+    "Gallo",
+    "Horn",
+    "Ito",
+    "Jansen",
+    "Kraus",
+    "Lund",
+    "Meyer",
+    "Novak",
+)
 PLACES = ("Aachen", "Bergen", "Cork", "Delft", "Essen", "Faro", "Gent", "Hasselt", "Imola", "Jena", "Kiel", "Lille")
 WORDS = (
     "amber", "basket", "candle", "drawer", "ember", "feather", "garden", "hammer", "island", "jacket", "kettle", "ladder",

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from skill_health.core.errors import UsageError
+from skill_health.documents._targets import NO_SKILL
 from skill_health.effectiveness import controls
 from skill_health.effectiveness.controls._api import LEVELS, ControlDraft, Draw, Template
-from skill_health.effectiveness.tasks._api import NO_SKILL
 
 CATEGORY = "negative-control"
 MOST = 2000
@@ -71,7 +71,7 @@ def templates() -> Mapping[str, Template]:
 def generate_controls(target: str, count: int, seed: int, irrelevant: Sequence[str], prefix: str = "nc") -> list[str]:
     """Write so many tasks into a folder that is not there yet, or is empty; the ids of the tasks.
 
-    Templates and levels alternate, and so do the names of `irrelevant` skills. All of it is written at once or not at all.
+    Templates and levels alternate, and so do the names of `irrelevant` skills. It is all written at once or not at all.
 
     Raises UsageError for a folder that holds something, or a number out of range.
     """
@@ -99,7 +99,13 @@ def _write(folder: str, number: int, seed: int, irrelevant: Sequence[str], prefi
     draft = templates()[name](Draw(f"{seed}/{number}/{name}"), level)
     task_id = f"{prefix}{seed}-{number:04}"
     place = os.path.join(folder, f"{task_id}-{name}")
-    metadata = {"id": task_id, "slug": name, "target_skill": NO_SKILL, "category": CATEGORY, "difficulty": LEVELS[level]}
+    metadata = {
+        "id": task_id,
+        "slug": name,
+        "target_skill": NO_SKILL,
+        "category": CATEGORY,
+        "difficulty": LEVELS[level],
+    }
     if irrelevant:
         metadata["irrelevant_skill"] = irrelevant[(number - 1) % len(irrelevant)]
     for path, text in _files(draft, metadata).items():

@@ -8,7 +8,7 @@ from typing import Any
 
 from skill_health.effectiveness.controls._api import FIRST, WORDS, ControlDraft, Draw
 
-_SOLVE = '''import json
+_SOLVE = """import json
 from collections import Counter
 
 LEVEL = {level}
@@ -31,7 +31,7 @@ for order in json.load(open("orders.json", encoding="utf-8")):
         add(item, 1)
 lines = [f"{{sku}} {{found[sku]}}" for sku in sorted(found, key=lambda sku: (-found[sku], sku))]
 open("picking.txt", "w", encoding="utf-8").write("\\n".join(lines) + "\\n")
-'''
+"""
 _RULES = (
     "",
     " Orders whose `state` is `cancelled` do not count.",

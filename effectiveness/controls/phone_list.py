@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from skill_health.effectiveness.controls._api import FIRST, LAST, ControlDraft, Draw
 
-_SOLVE = '''import re
+_SOLVE = """import re
 
 LEVEL = {level}
 
@@ -27,7 +27,7 @@ for name in ["members.txt", "changes.txt"][: 2 if LEVEL == 2 else 1]:
             people[who] = number
 lines = [f"{{who}}: {{people[who]}}" for who in sorted(people)]
 open("phones.txt", "w", encoding="utf-8").write("\\n".join(lines) + "\\n")
-'''
+"""
 _RULES = (
     "",
     " Who stands there more than once keeps the number that comes first.",

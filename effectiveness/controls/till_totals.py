@@ -6,7 +6,7 @@ from collections import Counter
 
 from skill_health.effectiveness.controls._api import PLACES, ControlDraft, Draw
 
-_SOLVE = '''import csv
+_SOLVE = """import csv
 from decimal import Decimal
 
 LEVEL = {level}
@@ -22,7 +22,7 @@ with open("sales.csv", newline="", encoding="utf-8") as file:
         sums[row["place"]] = sums.get(row["place"], Decimal(0)) + amount
 lines = [f"{{place}} {{sums[place]:.2f}}" for place in sorted(sums)]
 open("totals.txt", "w", encoding="utf-8").write("\\n".join(lines) + "\\n")
-'''
+"""
 _RULES = (
     "",
     "\nRows of the kind `refund` are money that was given back: they count against their place.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from skill_health.effectiveness.controls._api import PLACES, WORDS, ControlDraft, Draw
 
-_SOLVE = '''import re
+_SOLVE = """import re
 
 LEVEL = {level}
 pages = {{}}
@@ -31,7 +31,7 @@ for word in open("words.txt").read().split():
         at = end + 1
     out.append(f"{{word}}: {{', '.join(parts) or 'none'}}")
 open("index.txt", "w", encoding="utf-8").write("\\n".join(out) + "\\n")
-'''
+"""
 _RULES = (
     "the word, one space, and how often it stands in the text, in capitals or not",
     "the word, a colon, one space, and the numbers of the lines that it stands in, in capitals or not, from 1 on, each once, with "

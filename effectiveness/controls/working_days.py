@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 from skill_health.effectiveness.controls._api import WORDS, ControlDraft, Draw
 
-_SOLVE = '''import datetime as dt
+_SOLVE = """import datetime as dt
 
 LEVEL = {level}
 
@@ -28,7 +28,7 @@ for line in open("loans.txt", encoding="utf-8"):
         days = [day for day in days if day.isoweekday() < 6 and day not in free]
     out.append(f"{{name}} {{len(days)}}")
 open("days.txt", "w", encoding="utf-8").write("\\n".join(out) + "\\n")
-'''
+"""
 _RULES = (
     "the number of days from the first date to the second (from one day to the next it is 1)",
     "the number of working days after the first date up to and including the second: Mondays to Fridays",

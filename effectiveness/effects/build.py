@@ -20,9 +20,9 @@ from skill_health.documents.effect_report import (
     ArmFigures,
     CalibrationContrast,
     CategoryContrasts,
-    EfficiencyVerdict,
     EffectReport,
     EffectVerdict,
+    EfficiencyVerdict,
     Flip,
     LeaderboardRow,
     ModelEffectReport,
@@ -106,7 +106,9 @@ def verdict(evidence: VerdictEvidence) -> EffectVerdict:
         "trials",
     )
     reasons += filter(None, [evidence.absent.uneven if evidence.absent else ""])
-    return EffectVerdict(word=word, reason=reason, notes=tuple(_notes(evidence, word, success)), preliminary=tuple(reasons))
+    return EffectVerdict(
+        word=word, reason=reason, notes=tuple(_notes(evidence, word, success)), preliminary=tuple(reasons)
+    )
 
 
 _RANKS: tuple[VerdictWord, ...] = ("biased", "harmful", "helps", "cheaper", "any text helps", "unexplained gain")

@@ -1,4 +1,4 @@
-"""The second primary endpoint: whether the target takes fewer tokens or dollars, given that it succeeds no less often."""
+"""The second primary endpoint: whether the target takes fewer tokens or dollars, and succeeds no less often."""
 
 from __future__ import annotations
 

@@ -93,7 +93,9 @@ def efficiency(model: ModelEffectReport) -> str:
         return ""
     p = found.ratio.p_adjusted
     said = [] if found.reason == model.verdict.reason else [found.reason.removeprefix(f"{found.word}: ")]
-    said += [] if p is None else [f"p {p_value(p)} of fewer {found.measure} and no loss, corrected together with success"]
+    said += (
+        [] if p is None else [f"p {p_value(p)} of fewer {found.measure} and no loss, corrected together with success"]
+    )
     more = f" ({'; '.join(said)})" if said else ""
     return f"Efficiency at equal success: {found.word}{more}"
 

@@ -9,8 +9,8 @@ from skill_health.documents._record import FullFigure
 from skill_health.documents.effect_report import (
     ArmContrast,
     ArmFigures,
-    EfficiencyVerdict,
     EffectReport,
+    EfficiencyVerdict,
     ModelEffectReport,
 )
 from skill_health.effectiveness.effects.contrasts import DELTAS

@@ -140,7 +140,8 @@ def smallest_p(differing: int) -> float:
 def fewest_differing(tests: float, alpha: float = 0.05) -> int:
     """How many clusters must differ for the best of this many sign-flip tests to be significant after Holm.
 
-    Tests of less weight count as fractions. 6 for one test, 7 for two and three, 8 for four to six: 2^(1 - n) x tests must be below alpha.
+    6 for one test, 7 for two and three, 8 for four to six: 2^(1 - n) x tests must be below alpha. Tests of less weight
+    count as fractions.
 
     Raises:
         ValueError: for no test at all.

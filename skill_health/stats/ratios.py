@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from skill_health.stats.distributions import round_figure, round_p
+from skill_health.stats.distributions import round_figure
 from skill_health.stats.estimates import Estimate
 from skill_health.stats.hypothesis_tests import sign_flip
 from skill_health.stats.resampling import paired_t
@@ -44,16 +44,11 @@ def geometric_ratio(one: Sequence[float], other: Sequence[float], seed: int = 1)
         high=_exponential(found.high),
         p=sign_flip(logs, seed=seed) if differing >= _FEWEST else None,
         method=f"{found.method}, on logarithms" if found.method else "",
-        note=found.note if differing >= _FEWEST else f"not testable: {differing} of {len(logs)} clusters differ, 6 are needed",
+        note=found.note
+        if differing >= _FEWEST
+        else f"not testable: {differing} of {len(logs)} clusters differ, 6 are needed",
     )
 
 
 def _exponential(value: float | None) -> float | None:
     return None if value is None else round_figure(math.exp(value))
-
-
-def below_one(ratio: Estimate) -> float | None:
-    """The one-sided p of a ratio below 1, from the two-sided one of a symmetric test; None where there is none."""
-    if ratio.p is None or ratio.value is None:
-        return None
-    return round_p(ratio.p / 2 if ratio.value < 1 else 1 - ratio.p / 2)
