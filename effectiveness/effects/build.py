@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from skill_health.documents._record import map_values
 from skill_health.documents._targets import bundle
@@ -49,6 +49,7 @@ from skill_health.effectiveness.effects.contrasts import (
     primary,
     scopes,
 )
+from skill_health.effectiveness.effects.contributions import contributions
 from skill_health.effectiveness.effects.controls import Absence, Control, absence, as_table, controls
 from skill_health.effectiveness.effects.efficiency import GAINS, judge_efficiency
 from skill_health.effectiveness.effects.sheet import (
@@ -79,7 +80,8 @@ class VerdictEvidence:
     `primary` is the target against the control, None where the run does not have both. `family` is how many such
     contrasts were tested together, `missing` is the share of the planned trials of these two arms that are not
     scored, and `absent` whether they are missing by chance. `biased` are the negative controls that failed, and
-    `efficiency` is what the other endpoint came to, None where it was not asked for.
+    `efficiency` is what the other endpoint came to, None where it was not asked for. `extensions` is how often the run
+    was extended, which is how often it could be looked at before.
     """
 
     primary: Contrast | None
@@ -88,6 +90,7 @@ class VerdictEvidence:
     margin: float
     absent: Absence | None = None
     biased: Sequence[Control] = ()
+    extensions: int = 0
     attribution: Attribution = NOT_ATTRIBUTED
     efficiency: EfficiencyVerdict | None = None
 
@@ -105,7 +108,7 @@ def verdict(evidence: VerdictEvidence) -> EffectVerdict:
         "tasks",
         "trials",
     )
-    reasons += filter(None, [evidence.absent.uneven if evidence.absent else ""])
+    reasons += filter(None, [evidence.absent.uneven if evidence.absent else "", _extended(evidence.extensions)])
     return EffectVerdict(
         word=word, reason=reason, notes=tuple(_notes(evidence, word, success)), preliminary=tuple(reasons)
     )
@@ -122,6 +125,14 @@ def _either(word: VerdictWord, reason: str, efficiency: EfficiencyVerdict | None
     if word not in _RANKS or (other == "cheaper" and _RANKS.index(word) > _RANKS.index(other)):
         return other, efficiency.reason
     return word, reason
+
+
+def _extended(times: int) -> str:
+    """Why a run that was extended is preliminary, "" for one that was not."""
+    if not times:
+        return ""
+    often = {1: "once", 2: "twice"}.get(times, f"{times} times")
+    return f"extended {often}, and it could be looked at before: its p-values are those of a fixed design"
 
 
 def _judged(evidence: VerdictEvidence) -> tuple[VerdictWord, str]:
@@ -245,6 +256,7 @@ def notes(sheet: RunTrials, manifest: EffectManifest, models: Sequence[ModelEffe
         yield "Not isolated: the agents could read and change what is outside their workspaces."
     if sheet.foreign:
         yield f"{sheet.foreign} results belong to no planned trial, or are a second one for the same; they are left out."
+    yield from _of_extension(sheet, manifest)
     planned = facts.planned(facts.tasks.values())
     known = [column.spec for column in sheet.columns if column.cost_usd is not None]
     for column in sheet.columns:
@@ -260,6 +272,41 @@ def notes(sheet: RunTrials, manifest: EffectManifest, models: Sequence[ModelEffe
         yield "No placebo: a gain may be that of any text of this length."
     if AGAIN not in conditions:
         yield "No A/A arm: the run's own noise is known from the replications alone."
+
+
+def _taken_over(sheet: RunTrials) -> list[TrialResult]:
+    return [result for column in sheet.columns for result in column.results if result.taken_from is not UNSET]
+
+
+def _of_extension(sheet: RunTrials, manifest: EffectManifest) -> Iterator[str]:
+    """The notes on what was taken over from other runs."""
+    taken = _taken_over(sheet)
+    if not taken:
+        return
+    every = sum(len(column.results) for column in sheet.columns)
+    known = [result.cost_usd for result in taken if result.cost_usd is not None]
+    paid = f" All figures count them, their ${math.fsum(known):.2f} too." if known else " All figures count them."
+    runs = ", ".join(sorted({str(result.taken_from) for result in taken}))
+    yield f"Extended: {len(taken)} of {every} trials were made by {runs} and are counted here, not made again.{paid}"
+    yield (
+        f"Extended: whoever looks, and then goes on, tests {len(manifest.extends) + 1} times. Where there is no effect, "
+        "one look finds one in 2 to 4 % of runs, two in 5 to 6 %, five in 8 to 11 %."
+    )
+    if mixed := _mixed(sheet):
+        yield (
+            f"Extended: in {mixed} task{'s' * (mixed != 1)} a replication has arms that were taken over and arms that "
+            "were made later: what changed meanwhile at the model's server is in their difference."
+        )
+
+
+def _mixed(sheet: RunTrials) -> int:
+    """In how many tasks of a model some arms of a replication were taken over and others were not."""
+    found: dict[tuple[str, str, int], set[bool]] = {}
+    for column in sheet.columns:
+        for result in column.results:
+            key = (column.spec, result.task_id, result.replication)
+            found.setdefault(key, set()).add(result.taken_from is UNSET)
+    return len({key[:2] for key, both in found.items() if len(both) > 1})
 
 
 def _of_column(column: ModelTrials, planned: int, others: Sequence[str]) -> Iterator[str]:
@@ -398,6 +445,8 @@ def build_report(manifest: EffectManifest, results: Sequence[TrialResult]) -> Ef
         notes=tuple(notes(sheet, manifest, models)),
         models=models,
         leaderboard=leaderboard(models),
+        extends=manifest.extends,
+        taken_over=len(_taken_over(sheet)),
     )
     return map_values(report, settle)
 
@@ -446,6 +495,7 @@ def _model(
         controls=as_table(column, checked, facts),
         calibration=_calibration(column, facts),
         tasks=tasks(facts, column.cells),
+        contributions=contributions(facts, found.table[column.spec, ALL], column.cells),
     )
 
 
@@ -480,6 +530,7 @@ def _part(
         absent=absent,
         margin=facts.margin,
         biased=biased,
+        extensions=len(facts.extends),
         attribution=found.attributions[column.spec, scope] if scope.kind != "category" else NOT_ATTRIBUTED,
         efficiency=efficiency,
     )

@@ -24,10 +24,13 @@ from skill_health.effectiveness.records import (
     HINT,
     LEAVE_OUT,
     NEGATIVE,
+    ORDER,
     PLACEBO,
     PLUS_ONE,
     PLUS_UNRELATED,
+    SELF_GENERATED,
     TARGET,
+    WITHOUT,
     Arm,
 )
 from skill_health.stats.estimates import Estimate
@@ -52,7 +55,10 @@ class ArmPair:
 
 
 _OTHERS: Mapping[str, tuple[tuple[str, ContrastKind], ...]] = {
-    TARGET: ((PLACEBO, "secondary"), (NEGATIVE, "secondary")),
+    TARGET: ((PLACEBO, "secondary"), (NEGATIVE, "secondary"), (SELF_GENERATED, "secondary")),
+    FULL: ((TARGET, "interaction"),),
+    ORDER: ((FULL, "secondary"),),
+    WITHOUT: ((TARGET, "secondary"),),
     PLUS_ONE: ((TARGET, "interaction"),),
     PLUS_UNRELATED: ((TARGET, "interaction"),),
     LEAVE_OUT: ((FULL, "secondary"),),
@@ -191,7 +197,7 @@ def compare(pair: ArmPair, tasks: Sequence[TaskFacts], cells: Cells, seed: int) 
         for task in tasks
         if (one := cells.get((task.id, pair.arm))) and (other := cells.get((task.id, pair.against)))
     ]
-    differences = tuple(_difference(one, other) for one, other in both)
+    differences = tuple(difference_of(one, other) for one, other in both)
     testable = sum(each != 0 for each in differences) >= LEAST
     return Contrast(
         pair=pair,
@@ -218,8 +224,8 @@ def _share(cells: Sequence[CellTrials]) -> float | None:
     return sum(cell.passes for cell in cells) / sum(len(cell.trials) for cell in cells) if cells else None
 
 
-def _difference(one: CellTrials, other: CellTrials) -> float:
-    """The difference of two shares: exactly 0 where they are equal, whatever the numbers of trials."""
+def difference_of(one: CellTrials, other: CellTrials) -> float:
+    """The difference of the shares that passed: exactly 0 where they are equal, whatever the numbers of trials."""
     return (one.passes * len(other.trials) - other.passes * len(one.trials)) / (len(one.trials) * len(other.trials))
 
 

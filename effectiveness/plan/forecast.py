@@ -6,8 +6,10 @@ import math
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
+
+from msgspec import UNSET
 
 from skill_health.bench.budget import add_known, dollars
 from skill_health.bench.http.messages import Usage
@@ -23,10 +25,11 @@ from skill_health.documents.effect_result import Key, TrialResult
 from skill_health.effectiveness.plan.opening import MOST_INPUT, MOST_OUTPUT
 from skill_health.effectiveness.plan.pairs import pair_notes
 from skill_health.effectiveness.plan.plan import AgentModel, TrialPlan
-from skill_health.effectiveness.records import CONTROL, FULL, NEGATIVE, PLACEBO, TARGET
+from skill_health.effectiveness.records import CONTROL, FULL, LEAVE_OUT, NEGATIVE, PLACEBO, TARGET, WITHOUT
 from skill_health.effectiveness.run.runs import KIND, read_result
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.text.near import list_some
+from skill_health.text.numbers import count as counted
 
 FOLDERS, TRIALS, FEWEST = 30, 1_000, 5
 """So many runs are looked at, so many trials of a model are enough, fewer than FEWEST are too few."""
@@ -62,7 +65,7 @@ def read_earlier(reports: str, specs: Collection[str]) -> dict[str, EarlierTrial
         if {model.spec for model in convert_record(values, EffectManifest).models}.intersection(seen):
             for result in readable_lines(os.path.join(folder, RESULTS), read_result):
                 mine = seen.get(result.model)
-                if mine is not None and mine.trials < TRIALS and result.scored:
+                if mine is not None and mine.trials < TRIALS and result.scored and result.taken_from is UNSET:
                     _note(mine, result)
     return {spec: EarlierTrials(each.trials, _mean(each.usd), _mean(each.seconds)) for spec, each in seen.items()}
 
@@ -162,15 +165,22 @@ def forecast(
 ) -> TrialForecast:
     """What a plan is going to take, without the keys that are done, with so many trials under way in all."""
     left: Counter[str] = Counter()
+    agents: Counter[str] = Counter()
     longest: Counter[str] = Counter()
     for planned in plan.trials():
         if planned.key not in done:
             left[planned.model.spec] += 1
-            longest[planned.model.spec] += round(plan.timeout_of(planned.task))
+            agents[planned.model.spec] += planned.arm.agents
+            longest[planned.model.spec] += round(plan.timeout_of(planned.task)) * planned.arm.agents
     limits = plan.at_once(concurrency)
     models = tuple(
         _expected(
-            model, left[model.spec], longest[model.spec], limits[model.server], earlier.get(model.spec, EarlierTrials())
+            model,
+            left[model.spec],
+            agents[model.spec],
+            longest[model.spec],
+            limits[model.server],
+            earlier.get(model.spec, EarlierTrials()),
         )
         for model in plan.models
     )
@@ -186,10 +196,13 @@ def forecast(
     )
 
 
-def _expected(model: AgentModel, trials: int, longest: float, limit: int, earlier: EarlierTrials) -> ModelTrialForecast:
+def _expected(
+    model: AgentModel, trials: int, agents: int, longest: float, limit: int, earlier: EarlierTrials
+) -> ModelTrialForecast:
+    """The forecast of one model, whose trials start so many `agents` in all."""
     low, high = _money(model.price, model.max_usd, earlier)
-    seconds = None if earlier.seconds is None else trials * earlier.seconds / limit
-    each = [None if usd is None else round(usd * trials, 6) for usd in (low, high)]
+    seconds = None if earlier.seconds is None else agents * earlier.seconds / limit
+    each = [None if usd is None else round(usd * agents, 6) for usd in (low, high)]
     return ModelTrialForecast(model, trials, each[0], each[1], seconds if trials else 0.0, longest / limit, earlier)
 
 
@@ -241,7 +254,21 @@ def study_notes(plan: TrialPlan, rates: Rates) -> list[str]:
     found = pair_notes(pairs, plan.tasks, len(plan.models), both)
     if pairs and not any(arm.condition == TARGET for arm in arms):
         return found
-    return [*_collection(plan, rates), *_skills(plan), *_controls(plan), *found]
+    return [*_collection(plan, rates), *_skills(plan), *_left_out(plan), *_controls(plan), *found]
+
+
+def _left_out(plan: TrialPlan) -> Iterator[str]:
+    """What it takes to try the skills without one of them, and where that tells nothing."""
+    names = {arm.name for arm in plan.choices.arms}
+    for condition, whole in ((LEAVE_OUT, FULL), (WITHOUT, TARGET)):
+        arms = [arm for arm in plan.choices.arms if arm.condition == condition]
+        if not arms:
+            continue
+        cells = sum(arm.condition == condition for _, arm in plan.staged)
+        trials = cells * len(plan.models) * plan.choices.reps
+        yield f"{condition}: {counted(len(arms), 'arm')}, {trials:,} of the trials, to rank skills by what is lost without them"
+        if not any(replace(arm, condition=whole, argument="").name in names for arm in arms):
+            yield f"warning: without the arm {whole} nothing shows what a skill contributes"
 
 
 def _both(plan: TrialPlan, condition: str) -> list[Task]:

@@ -68,6 +68,10 @@ class EffectReport(Record, frozen=True, kw_only=True):
     """In the manifest's order."""
     leaderboard: tuple[LeaderboardRow, ...]
     """Who benefits most."""
+    extends: tuple[str, ...] = ()
+    """The runs that this one took trials over from, the first one first: each could be looked at."""
+    taken_over: Count = 0
+    """Trials of these runs that are counted here."""
 
 
 class ModelEffectReport(Record, frozen=True, kw_only=True):
@@ -109,8 +113,31 @@ class ModelEffectReport(Record, frozen=True, kw_only=True):
     calibration: CalibrationContrast | None
     """The target against itself; null where the run has no such arm."""
     tasks: tuple[TaskReport, ...]
+    contributions: tuple[SkillContribution, ...] = ()
+    """What is lost without each skill, the greatest loss first; where the run has arms that leave one out."""
     composition: tuple[PairComposition, ...] = ()
     """Two skills at a time: none, either one, both; empty where the run has no such arms."""
+
+
+class SkillContribution(Record, frozen=True, kw_only=True):
+    """What one skill adds to others: an arm with all of them less the arm that leaves it out, over the same tasks."""
+
+    rank: Annotated[int, Meta(ge=1)] | None
+    """Its place among those against the same arm; equal ones share one, null where nothing is known."""
+    skill: str
+    """The skill that is left out."""
+    against: str
+    """The arm that has all skills: the collection, or the targets of a task."""
+    tasks: Count
+    """Tasks of which both sides were scored."""
+    delta: FullFigure
+    """Success with it less success without: the contrast of the arm that leaves it out, with the sign turned; p is
+    corrected with all other secondary contrasts.
+    """
+    testable: bool
+    """Whether six tasks or more differ."""
+    above: tuple[str, ...]
+    """The skills that it is shown to contribute more than: sign-flip tests of all pairs, corrected by Holm's method."""
 
 
 class ArmFigures(Record, frozen=True, kw_only=True):
@@ -128,6 +155,11 @@ class ArmFigures(Record, frozen=True, kw_only=True):
     """The share of scored trials that passed."""
     reward: FullFigure
     """The mean reward of the trials that have one."""
+    tests: FullFigure | None = None
+    """The passed share of the tests in the reports of verifiers, per trial; absent where there are no such reports. It
+    decides nothing."""
+    best_of: tuple[BestOf, ...] = ()
+    """What several tries at a task come to, beside the mean of single ones; empty for runs without replications."""
     invoked: InvokedTrials
     success_given_invoked: FullFigure
     """The share that passed of the trials in which a skill was opened. Descriptive: these trials choose themselves."""
@@ -147,6 +179,38 @@ class ArmFigures(Record, frozen=True, kw_only=True):
     """Mean over tasks."""
     flags: tuple[Literal["floor", "ceiling"], ...]
     """floor: at most 5 % pass; ceiling: at least 95 % do."""
+    creation: CreationFigures | None = None
+    """What it took to write the skills, in an arm whose agent writes them itself; a part of the figures above."""
+
+
+class CreationFigures(Record, frozen=True, kw_only=True):
+    """The agents of an arm that wrote skills for themselves, over its scored trials."""
+
+    written: Count
+    """Trials with skills that were staged."""
+    nothing: Count
+    """Trials in which none was written; the task was done without."""
+    unusable: Count
+    """Trials in which nothing could be staged of what was written; the task was done without."""
+    input_tokens: FullFigure
+    """Mean over tasks, of the writing alone."""
+    output_tokens: FullFigure
+    """Mean over tasks, of the writing alone."""
+    cost_usd: FullFigure
+    """Mean over tasks, dollars per trial, of the writing alone."""
+    duration_ms: FullFigure
+    """Mean over tasks, of the writing alone."""
+
+
+class BestOf(Record, frozen=True, kw_only=True):
+    """The best of k tries, as a mean over the tasks with at least k scored trials; `n` counts their trials."""
+
+    k: Annotated[int, Meta(ge=2)]
+    """How many tries."""
+    pass_at_k: FullFigure
+    """The chance that one of them passes, without bias."""
+    reward: FullFigure
+    """The expected best reward, over the tasks with as many rewards."""
 
 
 class TaskInvocations(Record, frozen=True, kw_only=True):

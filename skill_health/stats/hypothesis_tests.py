@@ -129,7 +129,7 @@ def signed_rank(differences: Sequence[float]) -> float | None:
     Raises:
         ValueError: if a difference is not finite.
     """
-    from scipy.stats import rankdata, wilcoxon
+    from scipy.stats import rankdata, wilcoxon  # type: ignore[import-untyped]
 
     values = np.asarray(differences, dtype=np.float64)
     if not np.isfinite(values).all():
