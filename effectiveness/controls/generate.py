@@ -85,7 +85,7 @@ def generate_controls(target: str, count: int, seed: int, irrelevant: Sequence[s
     try:
         ids = [_write(scratch, number, seed, irrelevant, prefix) for number in range(1, count + 1)]
         os.chmod(scratch, 0o755)
-        os.replace(scratch, target)
+        os.rename(scratch, target)
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from skill_health.stats.estimates import Estimate
+from skill_health.stats.hypothesis_tests import geometric_ratio
 from skill_health.stats.multiplicity import (
     FIRST_WEIGHT,
     SECOND_WEIGHT,
@@ -20,8 +21,7 @@ from skill_health.stats.multiplicity import (
     two_endpoints,
     weight_of_tests,
 )
-from skill_health.stats.planning import chance_to_be_cheaper, chance_to_pass_controls
-from skill_health.stats.ratios import geometric_ratio
+from skill_health.stats.power import chance_to_be_cheaper, chance_to_pass_controls
 
 P = st.none() | st.floats(1e-6, 1)
 UNITS = st.lists(st.builds(Endpoints, P, P, P), min_size=1, max_size=3)
