@@ -28,11 +28,13 @@ from skill_health.effectiveness.effects.sheet import RunTrials, TaskFacts, Trial
 from skill_health.effectiveness.records import CONTROL, FULL, NEGATIVE, PLACEBO, TARGET
 from skill_health.effectiveness.workspace.staging import parse_arm
 from skill_health.stats.intervals import wilson_interval
-from skill_health.stats.planning import SPREAD, chance_to_pass_controls
+from skill_health.stats.power import chance_to_pass_controls
 
 TITLE = "Efficiency and negative controls, by simulation"
 ROUNDS = 400
 REPLICATIONS, MARGIN = 3, 0.10
+SPREAD = 2.5
+"""Of the tasks' difficulty, in logits: the best case, as in the forecast."""
 
 
 class Truth(NamedTuple):

@@ -21,9 +21,9 @@ def command(target: str, count: int, seed: int, irrelevant: tuple[str, ...]) -> 
     """Write negative-control tasks into FOLDER, which is made.
 
     Small work with tables, dates, JSON, lists and texts, of three difficulties, each with its own numbers, a
-    deterministic verifier and an oracle. Shown without a skill, with an irrelevant one and with the whole collection
-    they say whether a run is biased; about a hundred are needed to show that it is not. Nothing is run, and nothing that
-    is there is replaced.
+    deterministic verifier and an oracle. Done without a skill, with an irrelevant one and with the whole collection,
+    they say whether a run is biased; about a hundred are needed to show that it is not. Nothing is run, and nothing
+    that is there is replaced.
     """
     from skill_health.core.files import here
     from skill_health.effectiveness.controls.generate import generate_controls

@@ -71,7 +71,7 @@ def templates() -> Mapping[str, Template]:
 def generate_controls(target: str, count: int, seed: int, irrelevant: Sequence[str], prefix: str = "nc") -> list[str]:
     """Write so many tasks into a folder that is not there yet, or is empty; the ids of the tasks.
 
-    Templates and levels alternate, and so do the names of `irrelevant` skills. All of it is written at once or not at all.
+    Templates and levels alternate, and so do the names of `irrelevant` skills. It is all written at once or not at all.
 
     Raises UsageError for a folder that holds something, or a number out of range.
     """
@@ -85,7 +85,7 @@ def generate_controls(target: str, count: int, seed: int, irrelevant: Sequence[s
     try:
         ids = [_write(scratch, number, seed, irrelevant, prefix) for number in range(1, count + 1)]
         os.chmod(scratch, 0o755)
-        os.replace(scratch, target)
+        os.rename(scratch, target)
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise

@@ -1,4 +1,4 @@
-"""The second primary endpoint: whether the target takes fewer tokens or dollars, given that it succeeds no less often."""
+"""The second primary endpoint: whether the target takes fewer tokens or dollars, and succeeds no less often."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from skill_health.documents.effect_report import AmountContrast, EfficiencyMeasu
 from skill_health.effectiveness.effects.arms import full_figure
 from skill_health.effectiveness.effects.sheet import Cells, CellTrials, TaskFacts
 from skill_health.stats.estimates import Estimate
-from skill_health.stats.hypothesis_tests import OneSided, no_worse
+from skill_health.stats.hypothesis_tests import OneSided, geometric_ratio, no_worse
 from skill_health.stats.multiplicity import Endpoints, holm
-from skill_health.stats.ratios import geometric_ratio
 from skill_health.text.numbers import NOTHING, signed, with_interval
 
 ALPHA = 0.05

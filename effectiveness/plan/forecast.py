@@ -325,7 +325,7 @@ def _collection(plan: TrialPlan, rates: Rates) -> Iterator[str]:
 
 def _efficiency(plan: TrialPlan, count: int) -> Iterator[str]:
     """How often a skill that halves what is taken is shown to be cheaper."""
-    from skill_health.stats.planning import chance_to_be_cheaper
+    from skill_health.stats.power import chance_to_be_cheaper
 
     texts, models, margin = len(_useless(plan)), len(plan.models), plan.choices.margin
     half, whole = (
@@ -404,7 +404,7 @@ def _controls(plan: TrialPlan) -> Iterator[str]:
         about = "" if half is None else f", whose interval will be about +-{100 * half:.0f} points"
         kind = "negative control" if any(task.is_control for task in tasks) else "task"
         yield f"note: a margin of {100 * margin:g} points cannot be shown with {count} {kind}{'s' * (count != 1)}{about}"
-    from skill_health.stats.planning import chance_to_pass_controls
+    from skill_health.stats.power import chance_to_pass_controls
 
     narrow = sum(task.is_control for task in tasks)
     full = any(arm.condition == FULL for arm in plan.choices.arms)

@@ -100,7 +100,7 @@ class _Scaled(NamedTuple):
         return cls(first, unit.efficiency / SECOND_WEIGHT, max(unit.efficiency, unit.no_worse) / SECOND_WEIGHT)
 
     def heaviest_with(self, first: bool, level: float) -> float:
-        """The weight of the heaviest set of this unit that holds the one endpoint, of values from `level` up; 0: none."""
+        """The weight of the heaviest set of this unit with this endpoint, of values from `level` up; 0: none."""
         if _reaches(self.success, level) and _reaches(self.beside, level):
             return FIRST_WEIGHT + SECOND_WEIGHT
         if first:
