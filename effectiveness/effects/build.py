@@ -216,6 +216,9 @@ def notes(sheet: RunTrials, manifest: EffectManifest, models: Sequence[ModelEffe
     facts = sheet.facts
     if simulated := [model.spec for model in facts.models if model.simulated]:
         yield f"Simulated: the figures of {', '.join(simulated)} say nothing about any model."
+    for agent in facts.models:
+        if agent.unproved:
+            yield f"Weaker proof: of all figures of {agent.spec}, {agent.unproved}."
     if not manifest.sandbox.isolates:
         yield "Not isolated: the agents could read and change what is outside their workspaces."
     if sheet.foreign:
@@ -389,6 +392,7 @@ def _model(
         agent_version=model.version,
         resolved=tuple(sorted({result.resolved_model for result in column.results if result.resolved_model})),
         simulated=model.simulated,
+        unproved=model.unproved,
         planned=facts.planned(facts.tasks.values()),
         scored=column.scored,
         outcomes=column.outcomes,

@@ -25,7 +25,7 @@ from skill_health.documents.effect_manifest import (
     LeftOutArm,
     SkippedTask,
 )
-from skill_health.effectiveness.agents._api import Job
+from skill_health.effectiveness.agents._api import Job, unproved_of
 from skill_health.effectiveness.plan.choices import TrialChoices
 from skill_health.effectiveness.plan.forecast import TrialForecast, forecast, read_controls, read_earlier, study_notes
 from skill_health.effectiveness.plan.inputs import TrialInputs
@@ -108,6 +108,7 @@ def _frozen_agent(model: AgentModel, plan: TrialPlan) -> FrozenAgent:
         protocol=choice.protocol,
         base_url=model.upstream.endpoint.base_url if model.upstream else None,
         simulated=choice.agent.SIMULATED,
+        unproved=unproved_of(choice.agent),
         flags=tuple(_flags(model, plan)),
         price=model.price.to_json() if model.price else None,
         max_usd=model.max_usd,
@@ -168,6 +169,8 @@ def prepare(
     staged, left_out = stage(tasks, choices.arms, copies)
     if not staged:
         raise UsageError(f"there is nothing to try: {left_out[0].reason}" if left_out else "there is no task to try")
+    sandbox = _sandbox(choices)
+    _refuse_open_network(models, sandbox)
     plan = TrialPlan(
         tasks=tuple(sorted(tasks, key=lambda task: task.id)),
         models=models,
@@ -175,7 +178,7 @@ def prepare(
         staged=staged,
         left_out=left_out,
         choices=choices,
-        sandbox=_sandbox(choices),
+        sandbox=sandbox,
         secrets=secrets_of(models),
     )
     manifest = to_manifest(plan, routing, prices, skipped, revision_of(inputs.root, reports), time)
@@ -188,6 +191,16 @@ def prepare(
     notes = [*study_notes(plan, rates), *_left_out(left_out)]
     told = forecast(plan, prices.version, read_earlier(reports, specs), notes, done, concurrency)
     return PreparedTrials(plan, place, prices, told, reports)
+
+
+def _refuse_open_network(models: Sequence[AgentModel], sandbox: FrozenSandbox) -> None:
+    """Raise UsageError where an agent with a key of its own could reach more than its servers."""
+    names = [model.choice.name for model in models if unproved_of(model.choice.agent)]
+    if names and "network" not in sandbox.isolates:
+        raise UsageError(
+            f"{names[0]} has a key of yours, so it runs only where it can reach its own servers and nothing else: take a "
+            f"sandbox that keeps the network apart, and not {sandbox.name}"
+        )
 
 
 def _sandbox(choices: TrialChoices) -> FrozenSandbox:

@@ -106,6 +106,8 @@ class EffectHistoryLine(OpenRecord, frozen=True, kw_only=True):
     """Why nothing of the model's figures is to be trusted."""
     cost_usd: Amount | None
     """Dollars of the model's whole run; null where not all are known."""
+    unproved: str = ""
+    """What nobody sees of an agent that ran under a weaker proof; empty for all others."""
 
 
 class EffectHistoryFigure(OpenRecord, frozen=True, kw_only=True):
@@ -148,6 +150,8 @@ class ModelEffect(Record, frozen=True, kw_only=True):
     """Why nothing of it is to be trusted."""
     preliminary: tuple[str, ...]
     """Why it is not final."""
+    unproved: str = ""
+    """What nobody sees of an agent that ran under a weaker proof; empty for all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,4 +208,5 @@ def _effect(line: EffectHistoryLine, digests: Mapping[str, str | None]) -> Model
             value=delta.value, low=delta.low, high=delta.high, n=delta.n, clusters=delta.clusters, note=""
         ),
         biased=line.biased[:_REASONS], preliminary=line.preliminary[:_REASONS],
+        unproved=line.unproved,
     )  # fmt: skip
