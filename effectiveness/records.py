@@ -11,6 +11,8 @@ PLUS_ONE, PLUS_UNRELATED = "target_plus_one", "target_plus_unrelated"
 CONDITIONS = (CONTROL, TARGET, NEGATIVE, FULL, PLUS_ONE, PLUS_UNRELATED)
 """The six conditions of the plan."""
 PLACEBO, AGAIN, LEAVE_OUT, ORDER = "placebo", "aa", "leave_one_out", "order"
+SUBSET, JOIN = "subset", "+"
+"""The condition with exactly the named skills, and what joins their names, in the order in which they are listed."""
 HINT = "+hint"
 
 
@@ -30,7 +32,9 @@ class SkillCopy:
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One condition of a run. `argument` is the skill of leave_one_out, or the seed of order; "" for all others.
+    """One condition of a run. `argument` is the skill of leave_one_out, the seed of order, or the names of subset.
+
+    It is "" for all others.
 
     With `hint` the prompt ends with a line that names the staged skills: knowledge instead of discovery.
     """
@@ -43,3 +47,8 @@ class Arm:
     def name(self) -> str:
         """The arm in records and on the command line: `target`, `order:7`, `leave_one_out:csv-cleaning+hint`."""
         return f"{self.condition}{':' if self.argument else ''}{self.argument}{HINT if self.hint else ''}"
+
+    @property
+    def subset(self) -> tuple[str, ...]:
+        """The skills of a subset in listing order; () for every other condition."""
+        return tuple(self.argument.split(JOIN)) if self.condition == SUBSET else ()

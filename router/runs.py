@@ -9,9 +9,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from skill_health.bench.journal import MANIFEST, RESULTS, Key, read_lines
-from skill_health.bench.run_folder import Kind, Record, read_checked_manifest
-from skill_health.core.errors import UsageError
+from skill_health.bench.journal import Key, read_lines
+from skill_health.bench.run_folder import Kind, Record, load_manifest_record, load_result_records
 from skill_health.core.files import read_small
 from skill_health.documents._record import convert_record, decode_record, record_values
 from skill_health.documents.router_check import InstrumentRecord
@@ -57,17 +56,13 @@ class RouterRun:
 def load_run(folder: str) -> RouterRun:
     """A run with its results. Raises UsageError where a file of it is missing or damaged."""
     manifest = load_manifest(folder)
-    path = os.path.join(folder, RESULTS)
-    results = tuple(read_results(path)) if os.path.exists(path) else ()
+    results = load_result_records(folder, RoutingResult)
     return RouterRun(folder, manifest, read_facts(manifest), results, read_check(folder))
 
 
 def load_manifest(folder: str) -> RouterManifest:
     """The manifest of a run. Raises UsageError where it is missing or damaged."""
-    try:
-        return convert_record(read_checked_manifest(folder, ROUTER), RouterManifest)
-    except ValueError as error:
-        raise UsageError(f"{os.path.join(folder, MANIFEST)} is no manifest of ours: {error}") from None
+    return load_manifest_record(folder, ROUTER, RouterManifest)
 
 
 def read_check(folder: str) -> InstrumentRecord | None:

@@ -12,6 +12,7 @@ from typing import cast
 
 from skill_health.core.strict_json import quote
 from skill_health.documents._record import encode_record
+from skill_health.documents._targets import write_targets
 from skill_health.documents.effect_check import CheckedTask, TaskCheckReport, TaskFault, UnreadableTask, VerifierVerdict
 from skill_health.effectiveness.agents._api import ProgramOutput
 from skill_health.effectiveness.check.hacks import buy
@@ -89,7 +90,7 @@ def _in_prompt(task: Task, index: SkillIndex) -> Iterator[Leak]:
         record = RegistryRecord("", 1, {"prompt": task.prompt, "prompt_id": "", "expected_primary_skill": name})
         context = cast(CorpusContext, SimpleNamespace(registries=Registries(prompts=(record,))))
         if any(prompt_names_skill.check_corpus(Corpus(()), context)):
-            certain = name == task.target_skill and _is_called(name, task.prompt)
+            certain = name in (task.target_skills or ()) and _is_called(name, task.prompt)
             yield Leak(f"the prompt names the skill {name!r}", certain=certain)
     given = {file.path for file in task.files}
     for match in _NAMES.finditer(task.prompt):
@@ -412,7 +413,7 @@ def _checked(one: TaskCheck) -> CheckedTask:
         id=task.id,
         path=task.path,
         format=task.format,
-        target_skill=task.target_skill,
+        target_skill=write_targets(task.target_skills),
         digest=task.digest,
         verifier_digest=task.verifier_digest,
         runnable=task.runnable,

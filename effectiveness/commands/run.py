@@ -46,6 +46,7 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
     from skill_health.discovery.roots import reports_folder
     from skill_health.effectiveness.plan.choices import choices
     from skill_health.effectiveness.plan.inputs import load_inputs
+    from skill_health.effectiveness.plan.pairs import find_pairs, with_pairs
     from skill_health.effectiveness.plan.preflight import fit_tasks, said_of_earlier
     from skill_health.effectiveness.plan.prepare import AT_ONCE, prepare
     from skill_health.effectiveness.run.conduct import TrialRunOptions, conduct
@@ -64,6 +65,10 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
     fit, skipped, lines = fit_tasks(inputs, options["skip_unfit"], sandbox, chosen.image, look_only=options["dry_run"])
     print_lines(lines)
     at_once = options["concurrency"] or AT_ONCE
+    if options["pairs"]:
+        pairs = find_pairs(options["pairs"], inputs, fit)
+        hints = options["hint"] or inputs.config.effectiveness.hint
+        chosen = with_pairs(chosen, pairs, inputs.config.router, options["arms"], hints)
     prepared = prepare(
         inputs,
         fit,

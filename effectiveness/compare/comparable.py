@@ -10,7 +10,7 @@ from skill_health.documents.effect_manifest import EffectManifest, FrozenAgent, 
 from skill_health.effectiveness.run.runs import EffectRun
 from skill_health.text.near import list_some
 
-_TASK = ("digest", "verifier_digest", "target_skill")
+_TASK = ("digest", "verifier_digest", "target_skills")
 
 
 def tasks_of(manifest: EffectManifest) -> dict[str, FrozenTask]:
@@ -31,7 +31,7 @@ def _same(one: FrozenTask, other: FrozenTask) -> bool:
 def changed_tasks(run: EffectManifest, baseline: EffectManifest) -> dict[str, str]:
     """The tasks of both that are not the same task any more, and what is not."""
     new, old = tasks_of(run), tasks_of(baseline)
-    said = {"digest": "what it starts from", "verifier_digest": "its verifier", "target_skill": "the skill it is for"}
+    said = {"digest": "what it starts from", "verifier_digest": "its verifier", "target_skills": "the skill it is for"}
     return {
         name: ", ".join(said[key] for key in _TASK if getattr(new[name], key) != getattr(old[name], key))
         for name in sorted(new)

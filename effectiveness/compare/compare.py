@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import structs
 
 from skill_health.core.errors import UsageError
+from skill_health.documents._targets import NO_SKILL
 from skill_health.documents.effect_comparison import (
     ChangedTask,
     ComparedArm,
@@ -51,7 +52,6 @@ from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.effects.contrasts import FALSE_SHARE, HOLM, LEAST, ArmPair, pairs, within
 from skill_health.effectiveness.effects.sheet import Cells, CellTrials, ModelTrials, read_facts, read_sheet
 from skill_health.effectiveness.run.runs import EffectRun
-from skill_health.effectiveness.tasks._api import NO_SKILL
 from skill_health.stats.estimates import Estimate
 from skill_health.stats.hypothesis_tests import sign_flip
 from skill_health.stats.intervals import clustered_proportion
@@ -278,7 +278,7 @@ def _sides(run: EffectRun, baseline: EffectRun) -> _Sides:
     tasks: dict[str | None, list[str]] = {None: []}
     facts = tasks_of(run.manifest)
     for name in agreeing(run.manifest, baseline.manifest):
-        skill = facts[name].target_skill
+        skill = facts[name].target_name
         if skill == NO_SKILL:
             continue
         tasks[None].append(name)

@@ -40,8 +40,15 @@ def domain_rows(
     }
     if any(domains.values()):
         yield from _domains(
-            "skill", lambda subject, task: domains.get((subject.name, task.skill or ""), ""), subjects, score, preliminary
+            "skill",
+            lambda subject, task: _shared({domains.get((subject.name, skill), "") for skill in task.skills}),
+            subjects, score, preliminary,
         )  # fmt: skip
+
+
+def _shared(names: Collection[str]) -> str:
+    """The one name, "" where there are several: a bundle of several domains is in none."""
+    return next(iter(names)) if len(names) == 1 else ""
 
 
 def _domains(

@@ -110,7 +110,7 @@ class TriedSubject:
     def key(self, task: str) -> TaskKey:
         """A task as other runs may have it, too."""
         frozen = self.tasks[task]
-        return (task, frozen.digest, frozen.verifier_digest, frozen.target_skill or "")
+        return (task, frozen.digest, frozen.verifier_digest, frozen.target_name or "")
 
     def values(self, task: str, arm: str | None, score: ScoreName) -> tuple[float, ...]:
         """The known scores of a task's trials in an arm; none in no arm."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from msgspec import structs
 
 from skill_health.documents._record import map_values
+from skill_health.documents._targets import bundle
 from skill_health.documents.effect_manifest import EffectManifest, FrozenAgent
 from skill_health.documents.effect_report import (
     ArmContrast,
@@ -31,6 +32,7 @@ from skill_health.documents.effect_report import (
 )
 from skill_health.documents.effect_result import SCORED, TrialResult
 from skill_health.effectiveness.effects.arms import CEILING, FLOOR, arms, full_figure, invoked_of
+from skill_health.effectiveness.effects.composition import compositions
 from skill_health.effectiveness.effects.contrasts import (
     ALL,
     ArmPair,
@@ -352,6 +354,10 @@ def build_report(manifest: EffectManifest, results: Sequence[TrialResult]) -> Ef
         _model(column, model, facts, found, checked[column.spec])
         for column, model in zip(sheet.columns, facts.models, strict=True)
     )
+    pairs = compositions(
+        sheet, manifest.pairs, {spec: [each.why() for each in own if each.failed] for spec, own in checked.items()}
+    )
+    models = tuple(structs.replace(model, composition=pairs[model.model]) for model in models)
     report = EffectReport(
         version=1,
         kind="effectiveness",
@@ -403,7 +409,9 @@ def _model(
         contrasts=whole.contrasts,
         verdict=whole.verdict,
         skills=tuple(
-            SkillEffectReport(skill=scope.name, tasks=tuple(task.id for task in own), **part._asdict())
+            SkillEffectReport(
+                skill=scope.name, skills=bundle(own[0].skills), tasks=tuple(task.id for task in own), **part._asdict()
+            )
             for scope, own, part in skills
         ),
         categories=tuple(

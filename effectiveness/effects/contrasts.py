@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 
 from skill_health.documents.effect_report import ArmContrast, ContrastDeltas, ContrastKind, Correction, IntervalEnds
 from skill_health.effectiveness.effects.arms import full_figure
-from skill_health.effectiveness.effects.sheet import Cells, CellTrials, ModelTrials, RunTrials, TaskFacts, TrialRunFacts
+from skill_health.effectiveness.effects.sheet import (
+    Cells,
+    CellTrials,
+    ModelTrials,
+    RunTrials,
+    TaskFacts,
+    TrialRunFacts,
+    pair_arms,
+)
 from skill_health.effectiveness.records import (
     AGAIN,
     CONTROL,
@@ -69,7 +77,8 @@ def pairs(arms: Mapping[str, Arm]) -> tuple[ArmPair, ...]:
 
     Each arm is compared with the control; the control has no hint, since without skills there is nothing to name. An
     arm with the hint is compared with the same without it, and with the others that its condition is compared with,
-    hint against hint. The target again is not among them: it is there for `calibration`.
+    hint against hint. The target again is not among them: it is there for `calibration`; nor are the arms of two skills
+    that are tried alone and together: these are there for `compositions`.
     """
     first = primary(arms)
     others = (pair for pair in _pairs(arms) if first is None or pair.name != first.name)
@@ -77,8 +86,9 @@ def pairs(arms: Mapping[str, Arm]) -> tuple[ArmPair, ...]:
 
 
 def _pairs(arms: Mapping[str, Arm]) -> Iterator[ArmPair]:
+    composed = {name for pair in pair_arms(arms) for name in pair.names}
     for name, arm in arms.items():
-        if arm.condition in (CONTROL, AGAIN):
+        if arm.condition in (CONTROL, AGAIN) or name in composed:
             continue
         if CONTROL in arms:
             yield ArmPair(name, CONTROL, "secondary")

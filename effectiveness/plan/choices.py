@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from skill_health.config.settings import Effectiveness
+from skill_health.documents.effect_composition import FrozenPair
 from skill_health.effectiveness.records import Arm
 from skill_health.effectiveness.workspace.staging import parse_arms
 
@@ -16,8 +17,9 @@ class TrialChoices:
     """What a run tries, with the configuration filling in what the command line leaves open.
 
     `sandbox` is "" for the first that works. `timeout_sec` is None where the tasks' own limits hold, `max_usd` of one
-    trial None where it follows from the price. `weaker_proof` are agents that may run although nobody
-    sees what they are offered; only the command line says so. `settings` are what the configuration says to agents of its choice.
+    trial None where it follows from the price. `weaker_proof` are agents that may run although nobody sees what they are
+    offered; only the command line says so. `settings` are what the configuration says to agents of its choice, `pairs`
+    the skills that are tried alone and together.
     """
 
     agents: tuple[str, ...]
@@ -31,6 +33,7 @@ class TrialChoices:
     max_usd: float | None = None
     weaker_proof: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    pairs: tuple[FrozenPair, ...] = ()
 
 
 def choices(options: Mapping[str, Any], configured: Effectiveness) -> TrialChoices:

@@ -21,6 +21,7 @@ from skill_health.documents.effect_history import EffectHistoryLine
 from skill_health.documents.effect_manifest import EffectManifest
 from skill_health.documents.effect_result import Key, TrialResult
 from skill_health.effectiveness.plan.opening import MOST_INPUT, MOST_OUTPUT
+from skill_health.effectiveness.plan.pairs import pair_notes
 from skill_health.effectiveness.plan.plan import AgentModel, TrialPlan
 from skill_health.effectiveness.records import CONTROL, NEGATIVE, PLACEBO, TARGET
 from skill_health.effectiveness.run.runs import KIND, read_result
@@ -235,7 +236,12 @@ _USUALLY = 0.5
 
 def study_notes(plan: TrialPlan, rates: Rates) -> list[str]:
     """What can be detected, the least p, and where no verdict can be reached; the best case each time."""
-    return [*_collection(plan, rates), *_skills(plan), *_controls(plan)]
+    pairs, arms = plan.choices.pairs, plan.choices.arms
+    both = any(arm.subset[:2] == pair.skills[::-1] for arm in arms for pair in pairs)
+    found = pair_notes(pairs, plan.tasks, len(plan.models), both)
+    if pairs and not any(arm.condition == TARGET for arm in arms):
+        return found
+    return [*_collection(plan, rates), *_skills(plan), *_controls(plan), *found]
 
 
 def _both(plan: TrialPlan, condition: str) -> list[Task]:
@@ -318,7 +324,7 @@ def _skills(plan: TrialPlan) -> Iterator[str]:
     from skill_health.stats.power import fewest_differing
 
     targets = [task for task in _both(plan, TARGET) if not task.is_control]
-    counts = Counter(task.target_skill or "" for task in targets)
+    counts = Counter(task.target_name or "" for task in targets)
     alone = fewest_differing(1)
     enough = sorted(skill for skill, count in counts.items() if count >= alone)
     tests = max(1, len(enough) * len(plan.models))

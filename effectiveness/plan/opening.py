@@ -22,7 +22,7 @@ from skill_health.effectiveness.agents._load import AgentChoice, resolve
 from skill_health.effectiveness.gateway._api import Upstream
 from skill_health.effectiveness.plan.choices import TrialChoices
 from skill_health.effectiveness.plan.plan import AgentModel
-from skill_health.effectiveness.records import ORDER
+from skill_health.effectiveness.records import ORDER, Arm
 from skill_health.effectiveness.workspace.process import clean_environment, run_process
 from skill_health.text.patterns import lazy
 
@@ -77,7 +77,7 @@ def _opened(spec: str, choices: TrialChoices, routing: RouterSettings, prices: P
         agent.check(spec)
     if (unseen := unproved_of(agent)) and choice.name not in choices.weaker_proof:
         raise UsageError(f"{choice.name}: {unseen}. If that is good enough for you, give --weaker-proof {choice.name}")
-    ordered = next((arm.name for arm in choices.arms if arm.condition == ORDER), "")
+    ordered = next((arm.name for arm in choices.arms if arm.condition == ORDER or _is_reversed(arm, choices)), "")
     if ordered and not agent.ORDERED:
         raise UsageError(
             f"{choice.name} lists skills in an order of its own, so it can have no arm {ordered}: leave it out"
@@ -95,6 +95,12 @@ def _opened(spec: str, choices: TrialChoices, routing: RouterSettings, prices: P
     return AgentModel(
         choice, server_of(choice, routing), program, version, upstream, price, cap_of(price, choices.max_usd)
     )
+
+
+def _is_reversed(arm: Arm, choices: TrialChoices) -> bool:
+    """Whether an arm differs from an earlier one in the order of listing alone."""
+    earlier = choices.arms[: choices.arms.index(arm)]
+    return any(sorted(each.subset) == sorted(arm.subset) and each.hint == arm.hint for each in earlier if arm.subset)
 
 
 def server_of(choice: AgentChoice, routing: RouterSettings) -> str:

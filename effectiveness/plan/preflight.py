@@ -77,7 +77,7 @@ def _checked(inputs: TrialInputs, sandbox: str, image: str, look_only: bool) -> 
 def _mark(task: Task, inputs: TrialInputs, *where: str) -> str:
     """A hash of everything that the check of a task depends on."""
     scripts = [task.verifier_digest or "", task.oracle.digest if task.oracle else ""]
-    named = [task.target_skill, task.irrelevant_skill, task.related_skill, task.unrelated_skill]
+    named = [task.target_skills, task.irrelevant_skill, task.related_skill, task.unrelated_skill]
     skills = [skill.digest for skill in inputs.copies_of(task).values()]
     of_task = [task.format, task.digest, scripts, named, list(task.blockers), task.grading]
     return digest([__version__, *of_task, skills, list(where)])

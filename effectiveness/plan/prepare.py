@@ -95,6 +95,7 @@ def to_manifest(
         staged=staged_names(plan.staged),
         left_out=plan.left_out,
         skipped=tuple(skipped),
+        pairs=choices.pairs,
     )
 
 

@@ -119,6 +119,25 @@ def _tasks(report: EffectReport) -> Iterator[Row]:
                 yield {"model": model.model, **own, "arm": arm, **{key: getattr(found, key) for key in _OF_ARM}}
 
 
+def _composition(report: EffectReport) -> Iterator[Row]:
+    """One row for each figure of a pair."""
+    for model in report.models:
+        for pair in model.composition:
+            own = {name: getattr(pair, name) for name in _OF_PAIR} | {
+                "model": model.model,
+                "verdict": pair.verdict.word,
+            }
+            parts = (
+                (name, getattr(group, name)) for group in (pair.rates, pair.effects) for name in group.__struct_fields__
+            )
+            for measure, number in (
+                *parts, ("interaction", pair.interaction), ("independence", pair.independence),
+                *([("order", pair.order)] if pair.order else ()),
+            ):  # fmt: skip
+                yield {**own, "measure": measure, **_number(number)}
+
+
+_OF_PAIR = ("first", "second", "variant", "tasks", "differing", "of_first", "of_second", "of_both", "missing", "truth")
 _OF_TASK = ("task_id", "slug", "skill", "category", "difficulty", "flip")
 _OF_ARM = ("n", "passes", "success", "reward")
 _TABLES: Mapping[str, tuple[list[str], Callable[[EffectReport], Iterator[Row]]]] = {
@@ -136,4 +155,5 @@ _TABLES: Mapping[str, tuple[list[str], Callable[[EffectReport], Iterator[Row]]]]
     ),
     "arms": ([*_PLACE, "arm", "trials", "tasks", "missing", "flags", "measure", *_NUMBER], _arms),
     "tasks": (["model", *_OF_TASK, "arm", *_OF_ARM], _tasks),
+    "composition": (["model", *_OF_PAIR, "verdict", "measure", *_NUMBER], _composition),
 }

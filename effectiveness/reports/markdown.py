@@ -8,7 +8,7 @@ from skill_health.bench.report_formats import PLAIN, RenderOptions
 from skill_health.documents._record import FullFigure
 from skill_health.documents.effect_report import ArmContrast, ArmFigures, EffectReport, ModelEffectReport
 from skill_health.effectiveness.effects.contrasts import DELTAS
-from skill_health.effectiveness.reports import _cells
+from skill_health.effectiveness.reports import _cells, _composition
 from skill_health.effectiveness.reports._forest import LEGEND, EffectRow, forest
 from skill_health.text.blocks import markdown_table, rest, text
 from skill_health.text.numbers import (
@@ -173,6 +173,21 @@ def tasks(model: ModelEffectReport) -> Iterator[str]:
     yield from rest(_TASKS, len(found), "tasks")
 
 
+def composition(model: ModelEffectReport) -> Iterator[str]:
+    """Two skills at a time, and whether what the collection says of them is true."""
+    found = model.composition
+    if found:
+        yield from ("### Composition", "", _composition.HOW, "")
+    rows = [list(map(text, _composition.row(pair, intervals=True))) for pair in found[:_SKILLS]]
+    yield from markdown_table(_composition.HEAD, rows)
+    yield from rest(_SKILLS, len(found), "pairs")
+    for pair in found[:_SKILLS]:
+        yield from (f"- **{text(_composition.name(pair))}**", *(f"  - {text(e)}" for e in _composition.sentences(pair)))
+        yield from (f"  - {text(_composition.declaration(pair, said))}" for said in pair.declared)
+    if found:
+        yield ""
+
+
 EXTENSION = ".md"
 _PLOT, _LEADERS, _ROWS = 100, 50, 60
 
@@ -209,6 +224,7 @@ def _model(report: EffectReport, model: ModelEffectReport) -> Iterator[str]:
     yield from skills(model)
     yield from arms(model.arms)
     yield from costs(model.contrasts)
+    yield from composition(model)
     yield from _controls(report, model)
     yield from _categories(model)
     yield from tasks(model)

@@ -8,7 +8,7 @@ from skill_health.bench.report_formats import PLAIN, RenderOptions
 from skill_health.documents._record import map_values
 from skill_health.documents.effect_report import ArmContrast, EffectReport, ModelEffectReport, TaskReport
 from skill_health.effectiveness.effects.contrasts import DELTAS
-from skill_health.effectiveness.reports import _cells
+from skill_health.effectiveness.reports import _cells, _composition
 from skill_health.effectiveness.reports._forest import LEGEND, EffectRow, forest
 from skill_health.text.numbers import NOTHING, change, count, points, share
 from skill_health.text.terminal import NARROWEST, ascii_values, cut, lay_out_table, paint, to_ascii, wrapped
@@ -78,6 +78,22 @@ def _flip(task: TaskReport, sides: Sequence[str]) -> str:
     return f"{task.flip:<6}  {shown}  {task.task_id} ({task.skill or NOTHING})"
 
 
+def composition(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
+    """Two skills at a time: how often none, either one and both succeed, the verdict, and what was declared."""
+    found = model.composition
+    rows = [_composition.row(pair, intervals=False) for pair in found[:_SKILLS]]
+    more = f" (the first {_SKILLS} of {len(found)})" if len(found) > _SKILLS else ""
+    yield from _titled(f"Composition{more}", _composition.HEAD, rows, look, width)
+    for pair in found[:_SKILLS]:
+        yield paint(cut(_composition.name(pair), width), "bold", look.color)
+        for each in _composition.sentences(pair):
+            yield from wrapped(f"- {each}", width, "  ")
+        for said in pair.declared:
+            yield from wrapped(f"- {_composition.declaration(pair, said)}", width, "  ")
+    if found:
+        yield from ("", *wrapped(_composition.HOW, width, "  "), "")
+
+
 def _titled(
     title: str, head: Sequence[str], rows: Sequence[Sequence[str]], look: RenderOptions, width: int
 ) -> Iterator[str]:
@@ -145,6 +161,7 @@ def _model(report: EffectReport, model: ModelEffectReport, look: RenderOptions, 
     yield from _plot(*_skills(model), look, width)
     yield from arms(model, look, width)
     yield from costs(model, look, width)
+    yield from composition(model, look, width)
     yield from _controls(report, model, look, width)
     yield from _plot("Target against control by category", _categories(model), look, width)
     yield from tasks(model, look, width)

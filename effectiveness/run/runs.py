@@ -9,10 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from skill_health.bench import run_folder
-from skill_health.bench.journal import MANIFEST, RESULTS, read_lines
+from skill_health.bench.journal import read_lines
 from skill_health.bench.manifest import digest
-from skill_health.core.errors import UsageError
+from skill_health.bench.run_folder import load_manifest_record, load_result_records
 from skill_health.documents._record import convert_record
 from skill_health.documents.effect_manifest import EffectManifest
 from skill_health.documents.effect_result import Key, TrialResult
@@ -39,18 +38,12 @@ class EffectRun:
 
 def load_manifest(folder: str) -> EffectManifest:
     """The frozen manifest of a run. Raises UsageError where there is none, or where it is damaged."""
-    values = run_folder.read_checked_manifest(folder, KIND)
-    try:
-        return convert_record(values, EffectManifest)
-    except ValueError as error:
-        raise UsageError(f"{os.path.join(folder, MANIFEST)} is no manifest of ours: {error}") from None
+    return load_manifest_record(folder, KIND, EffectManifest)
 
 
 def load_run(folder: str) -> EffectRun:
     """A run with its results, as many as there are. Raises UsageError where a file of it is missing or damaged."""
-    manifest = load_manifest(folder)
-    path = os.path.join(folder, RESULTS)
-    return EffectRun(folder, manifest, tuple(read_results(path)) if os.path.exists(path) else ())
+    return EffectRun(folder, load_manifest(folder), load_result_records(folder, TrialResult))
 
 
 _LONGEST = 40

@@ -21,12 +21,12 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from skill_health.core.files import blake2b
+from skill_health.documents._targets import target_name
 from skill_health.effectiveness.rubric.model import Rubric
 from skill_health.effectiveness.tasks._folder import File, Folder
 from skill_health.registries.records import BadRecord
 from skill_health.text.patterns import lazy
 
-NO_SKILL = "none"
 AGENT_TIMEOUT = 600.0
 VERIFIER_TIMEOUT = 60.0
 # Ids name folders of results, so they must be names everywhere.
@@ -69,8 +69,8 @@ class Task:
     """One task. What the files hold was read once, so nothing that an agent does later changes it.
 
     `path` is how the task is named in messages, `folder` where it lies (absolute; in no record). `format` is the name
-    of the loader. `target_skill` is NO_SKILL for a negative control, and None where nothing says which skill should
-    help; the other three are None where the task names none.
+    of the loader. `target_skills` are those that should help, in order and together: none of them for a negative
+    control, and None where nothing says which. The other three are None where the task names none.
 
     `files` are what a trial starts from. `grading` says what decides: "exit" the exit code of the verifier, "reward"
     the reward that it writes. `places` are paths that a container would have, each with what takes its place here:
@@ -94,7 +94,7 @@ class Task:
     path: str
     format: str
     prompt: str
-    target_skill: str | None
+    target_skills: tuple[str, ...] | None
     irrelevant_skill: str | None = None
     related_skill: str | None = None
     unrelated_skill: str | None = None
@@ -119,7 +119,12 @@ class Task:
     @property
     def is_control(self) -> bool:
         """Whether no skill should help: a negative control, which runs control, full and negative only."""
-        return self.target_skill == NO_SKILL
+        return self.target_skills == ()
+
+    @property
+    def target_name(self) -> str | None:
+        """The name by which reports know the skills that should help."""
+        return target_name(self.target_skills)
 
     @property
     def verifier_digest(self) -> str | None:

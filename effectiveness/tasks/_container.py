@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from skill_health.core.strict_json import quote
+from skill_health.documents._targets import read_targets
 from skill_health.effectiveness.tasks._api import Script, Task, script, task_digest
 from skill_health.effectiveness.tasks._bad import check_id, leftover
 from skill_health.effectiveness.tasks._folder import File, Folder, RefusedFile, is_inside
@@ -275,12 +276,9 @@ def _inside(path: str) -> bool:
     return not path.startswith("/") and ".." not in path.split("/")
 
 
-def skill_of(metadata: Mapping[str, Any], skills: Sequence[str]) -> str | None:
-    """The skill that should help: what the metadata say, else the only one that the task brings; None for neither."""
-    named = metadata.get("target_skill")
-    if isinstance(named, str) and named.strip():
-        return named
-    return posixpath.basename(skills[0]) if len(skills) == 1 else None
+def targets_of(metadata: Mapping[str, Any], skills: Sequence[str]) -> tuple[str, ...] | None:
+    """The skills that should help: what the metadata say, else all that the task brings; None for neither."""
+    return read_targets(metadata.get("target_skill") or [posixpath.basename(each) for each in skills] or None)
 
 
 _PLACES = (
@@ -328,8 +326,8 @@ def build(folder: Folder, parts: TaskParts) -> Task:
     if prompt != parts.prompt:
         unsupported.append(f"the prompt's {environment.workdir} is given as '.', the current directory")
     blockers += _start_blockers(environment)
-    target = skill_of(parts.metadata, environment.skills)
-    if target is None:
+    targets = targets_of(parts.metadata, environment.skills)
+    if targets is None:
         blockers.append("no target skill: name it as target_skill of the metadata ('none' for a negative control)")
     env = tuple(sorted(environment.env.items()))
     return Task(
@@ -338,7 +336,7 @@ def build(folder: Folder, parts: TaskParts) -> Task:
         path=folder.shown,
         format=parts.format,
         prompt=prompt,
-        target_skill=target,
+        target_skills=targets,
         irrelevant_skill=_word(parts.metadata, "irrelevant_skill"),
         related_skill=_word(parts.metadata, "related_skill"),
         unrelated_skill=_word(parts.metadata, "unrelated_skill"),

@@ -6,6 +6,8 @@ effects are differences of shares; both default to 0:
 
     base=0.35               share of successes in the control, over all possible tasks
     target=0.3              effect of the target skill; skill.NAME=0.4 is that of one skill on its own tasks
+    pair.A+B=0.2            added for a task of either where an arm of named skills (subset:...) has both
+    order.A+B=0.1           added there where A is listed before B
     full, plus_one, plus_unrelated, aa   as the target's unless given; order, leave_one_out as full's unless given
     negative, placebo       effect of an irrelevant skill, and of neutral text
     hint                    on top, in arms with the hint
@@ -27,7 +29,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
 from statistics import NormalDist
@@ -37,6 +39,7 @@ from simulators.agents import _program
 from skill_health.bench.http.messages import Usage
 from skill_health.core.errors import UsageError
 from skill_health.core.files import blake2b
+from skill_health.documents._targets import target_name
 from skill_health.effectiveness.agents._api import Command, Job, Simulation
 from skill_health.effectiveness.agents._loop_stream import SKILLS, listed, read
 from skill_health.effectiveness.check.verifier_runs import FINAL
@@ -44,6 +47,7 @@ from skill_health.effectiveness.records import (
     AGAIN,
     CONTROL,
     FULL,
+    JOIN,
     LEAVE_OUT,
     NEGATIVE,
     ORDER,
@@ -75,6 +79,7 @@ _SHARES = ("base", "invoke", "stray", "partial", *FAILURES)
 _AMOUNTS = {"spread": 10.0, "sleep": 3600.0, "cost": 1000.0, "tokens": 1e8, "duration": 1e6}
 _WHOLE = ("seed", "difficulty")
 _SKILL = "skill."
+_PAIRS = ("pair.", "order.")
 _KEYS = (*_SHARES, *EFFECTS, *_CONTROLS, *_AMOUNTS, *_WHOLE)
 
 
@@ -84,8 +89,8 @@ class ScriptPlan:
 
     `base` is the share of successes without any skill, `spread` the standard deviation of the tasks' difficulty in
     logits. `effects` and `control_effects` (of negative controls) have the given conditions, `skills` the effect of a
-    target by its name. `failures` maps outcomes to their shares. `sleep` and `duration` are seconds, `cost` is in
-    dollars.
+    target by its name, `pairs` and `orders` that of two staged skills by their names. `failures` maps outcomes to their
+    shares. `sleep` and `duration` are seconds, `cost` is in dollars.
     """
 
     seed: int = 1
@@ -102,6 +107,8 @@ class ScriptPlan:
     effects: Mapping[str, float] = field(default_factory=dict)
     control_effects: Mapping[str, float] = field(default_factory=dict)
     skills: Mapping[str, float] = field(default_factory=dict)
+    pairs: Mapping[frozenset[str], float] = field(default_factory=dict)
+    orders: Mapping[tuple[str, str], float] = field(default_factory=dict)
     failures: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -115,7 +122,7 @@ def parse_plan(spec: str, seed: int = 1) -> ScriptPlan:
     for part in filter(None, (part.strip() for part in text.split(","))):
         key, equals, value = (each.strip() for each in part.partition("="))
         named = key.removeprefix(_SKILL) if key.startswith(_SKILL) else ""
-        if not equals or not (key in _KEYS or named):
+        if not equals or not (key in _KEYS or named or _two(key)):
             near = nearest(key, _KEYS)
             raise UsageError(f"{NAME}: there is no {part[:60]!r}; {f'did you mean {near}=?' if near else _all()}")
         if key in given:
@@ -132,8 +139,21 @@ def parse_plan(spec: str, seed: int = 1) -> ScriptPlan:
         effects={EFFECTS[key]: value for key, value in given.items() if key in EFFECTS},
         control_effects={_CONTROLS[key]: value for key, value in given.items() if key in _CONTROLS},
         skills={key.removeprefix(_SKILL): value for key, value in given.items() if key.startswith(_SKILL)},
+        pairs={frozenset(_two(key)): value for key, value in given.items() if key.startswith(_PAIRS[0])},
+        orders={
+            (names[0], names[1]): value
+            for key, value in given.items()
+            if key.startswith(_PAIRS[1]) and (names := _two(key))
+        },
         failures=failures,
     )
+
+
+def _two(key: str) -> tuple[str, ...]:
+    """The two different skills that a key of a pair or an order names; () for any other key."""
+    start = next((start for start in _PAIRS if key.startswith(start)), None)
+    names = tuple(key.removeprefix(start).split(JOIN)) if start else ()
+    return names if len(names) == 2 and all(names) and names[0] != names[1] else ()
 
 
 def _value(key: str, text: str) -> float:
@@ -152,7 +172,7 @@ def _value(key: str, text: str) -> float:
 
 
 def _all() -> str:
-    return f"the keys are {', '.join(_KEYS)} and {_SKILL}NAME"
+    return f"the keys are {', '.join(_KEYS)}, {_SKILL}NAME, {' and '.join(f'{start}A{JOIN}B' for start in _PAIRS)}"
 
 
 _NORMAL = NormalDist()
@@ -179,20 +199,22 @@ class Drawn:
     failure: str = ""
 
 
-def effect(plan: ScriptPlan, target_skill: str | None, arm: Arm, is_control: bool) -> float:
+def effect(plan: ScriptPlan, targets: tuple[str, ...] | None, arm: Arm, is_control: bool) -> float:
     """The change in the share of successes against the control, before clipping."""
     if arm.condition == CONTROL:
         return 0.0
-    return _effect(plan, target_skill, arm, is_control) + (plan.effects.get("hint", 0.0) if arm.hint else 0.0)
+    return _effect(plan, targets, arm, is_control) + (plan.effects.get("hint", 0.0) if arm.hint else 0.0)
 
 
-def _effect(plan: ScriptPlan, target_skill: str | None, arm: Arm, is_control: bool) -> float:
+def _effect(plan: ScriptPlan, targets: tuple[str, ...] | None, arm: Arm, is_control: bool) -> float:
     condition = arm.condition
     if is_control:
         return plan.control_effects.get(NEGATIVE if condition == NEGATIVE else FULL, 0.0)
-    if condition == LEAVE_OUT and arm.argument == target_skill:
+    if condition == LEAVE_OUT and arm.argument in (targets or ()):
         return 0.0
-    target = plan.skills.get(target_skill or "", plan.effects.get(TARGET, _TARGET_EFFECT))
+    target = plan.skills.get(target_name(targets) or "", plan.effects.get(TARGET, _TARGET_EFFECT))
+    if arm.subset:
+        return _subset_effect(plan, targets or (), arm.subset)
     if condition == TARGET:
         return target
     if condition in (NEGATIVE, PLACEBO):
@@ -202,9 +224,22 @@ def _effect(plan: ScriptPlan, target_skill: str | None, arm: Arm, is_control: bo
     return plan.effects.get(condition, target)
 
 
-def chance(plan: ScriptPlan, task_id: str, target_skill: str | None, arm: Arm, is_control: bool = False) -> float:
+def _subset_effect(plan: ScriptPlan, targets: tuple[str, ...], names: Sequence[str]) -> float:
+    """What the named skills add up to: each that the task is meant for, and two of which one is, as the plan says."""
+    usual = plan.effects.get(TARGET, _TARGET_EFFECT)
+    found = [plan.skills.get(name, usual) for name in names if name in targets]
+    found += [value for both, value in plan.pairs.items() if both <= {*names} and both & {*targets}]
+    for (one, other), value in plan.orders.items():
+        if {one, other} <= {*names} and names.index(one) < names.index(other) and {one, other} & {*targets}:
+            found.append(value)
+    return math.fsum(found)
+
+
+def chance(
+    plan: ScriptPlan, task_id: str, targets: tuple[str, ...] | None, arm: Arm, is_control: bool = False
+) -> float:
     """The probability of success of one task in one arm, if the trial completes."""
-    share = min(1.0, max(0.0, plan.base + effect(plan, target_skill, arm, is_control)))
+    share = min(1.0, max(0.0, plan.base + effect(plan, targets, arm, is_control)))
     if share in (0.0, 1.0):
         return share
     hard = _NORMAL.inv_cdf(next(_units(plan.difficulty, task_id, "difficulty")))
@@ -214,7 +249,7 @@ def chance(plan: ScriptPlan, task_id: str, target_skill: str | None, arm: Arm, i
 def draw(
     plan: ScriptPlan,
     task_id: str,
-    target_skill: str | None,
+    targets: tuple[str, ...] | None,
     arm: Arm,
     replication: int,
     is_control: bool = False,
@@ -222,8 +257,8 @@ def draw(
 ) -> Drawn:
     """What happens in one trial. Only whether it fails early depends on the attempt."""
     unit = _units(plan.seed, task_id, arm.name, replication)
-    success = next(unit) < chance(plan, task_id, target_skill, arm, is_control)
-    invoked = next(unit) < _opens(plan, target_skill, arm, is_control)
+    success = next(unit) < chance(plan, task_id, targets, arm, is_control)
+    invoked = next(unit) < _opens(plan, targets, arm, is_control)
     partial = next(unit) < plan.partial
     turns = 2 + invoked + int(8 * next(unit))
     # Medians are as requested; an agent that reads a skill reads more.
@@ -245,11 +280,11 @@ def draw(
     )
 
 
-def _opens(plan: ScriptPlan, target_skill: str | None, arm: Arm, is_control: bool) -> float:
+def _opens(plan: ScriptPlan, targets: tuple[str, ...] | None, arm: Arm, is_control: bool) -> float:
     """The share of trials in which a skill is opened: one meant for the task, or any other."""
     if arm.condition == CONTROL:
         return 0.0
-    gone = arm.condition == LEAVE_OUT and arm.argument == target_skill
+    gone = arm.condition == LEAVE_OUT and arm.argument in (targets or ())
     return plan.stray if is_control or gone or arm.condition == NEGATIVE else plan.invoke
 
 
@@ -313,7 +348,7 @@ def command(job: Job) -> Command:
     task, plan = _task(job), parse_plan(job.spec, job.seed)
     attempt = int(job.settings.get("attempt", 1))
     arm = parse_arm(job.arm)
-    drawn = draw(plan, task.id, task.target_skill, arm, job.replication, task.is_control, attempt)
+    drawn = draw(plan, task.id, task.target_skills, arm, job.replication, task.is_control, attempt)
     planned = _planned(job, task, plan, drawn)
     if not drawn.success or drawn.failure:
         return _started(job, planned, (), partial(_program.act, planned, only_list=False))
@@ -343,7 +378,11 @@ def _planned(job: Job, task: Task | None, plan: ScriptPlan, drawn: Drawn | None)
     if task is None or drawn is None:
         return common
     oracle = task.oracle if drawn.success else None
-    opened = (task.target_skill if task.target_skill in names else next(iter(names), "")) if drawn.invoked else ""
+    opened = (
+        next((name for name in task.target_skills or () if name in names), next(iter(names), ""))
+        if drawn.invoked
+        else ""
+    )
     said = next((file.data for file in oracle.files if file.path in FINAL), b"Done.") if oracle else _NOTHING.encode()
     return common | {
         "open": opened,

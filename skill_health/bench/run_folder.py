@@ -11,7 +11,17 @@ from datetime import datetime
 from typing import Any
 
 from skill_health.bench.durable import to_json
-from skill_health.bench.journal import MANIFEST, RESULTS, Journal, Key, create, read_manifest, read_past, resume
+from skill_health.bench.journal import (
+    MANIFEST,
+    RESULTS,
+    Journal,
+    Key,
+    create,
+    read_lines,
+    read_manifest,
+    read_past,
+    resume,
+)
 from skill_health.bench.manifest import differences, identity
 from skill_health.bench.redact import redacted
 from skill_health.core.boundary import git_top
@@ -20,6 +30,7 @@ from skill_health.core.files import open_binary
 from skill_health.core.validation import problems
 from skill_health.discovery.changes import Revision, read_revision
 from skill_health.discovery.roots import stay_inside
+from skill_health.documents._record import RecordType, convert_record
 from skill_health.text.near import nearest
 
 TEMPORARY = ".skill-health-"
@@ -225,6 +236,20 @@ def read_checked_manifest(folder: str, kind: str) -> dict[str, Any]:
     for problem in problems(f"{kind}-manifest", manifest):
         raise UsageError(f"{os.path.join(folder, MANIFEST)} is not a manifest of ours: {problem.message}")
     return manifest
+
+
+def load_manifest_record(folder: str, kind: str, record: type[RecordType]) -> RecordType:
+    """The manifest of a run as its record. Raises UsageError where it is missing, damaged, or of another kind."""
+    try:
+        return convert_record(read_checked_manifest(folder, kind), record)
+    except ValueError as error:
+        raise UsageError(f"{os.path.join(folder, MANIFEST)} is not a manifest of ours: {error}") from None
+
+
+def load_result_records(folder: str, record: type[RecordType]) -> tuple[RecordType, ...]:
+    """The results of a run, as many as there are. Raises UsageError where the file is damaged."""
+    path = os.path.join(folder, RESULTS)
+    return tuple(read_lines(path, lambda line: convert_record(line, record))) if os.path.exists(path) else ()
 
 
 def earlier_runs(reports: str, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta
 
 from skill_health.documents._record import Name, Record
+from skill_health.documents._targets import TargetSkill
 
 DigestText = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
 VerifiedOutcome = Literal["pass", "fail", "infrastructure", "unjudged"]
@@ -51,8 +52,8 @@ class CheckedTask(Record, frozen=True, kw_only=True):
     """The task's folder or file, relative to the root."""
     format: str
     """The loader that read it."""
-    target_skill: str | None
-    """The skill that should help, "none" for a negative control; null where nothing says which."""
+    target_skill: TargetSkill
+    """The skill that should help, or several together, "none" for a negative control; null where nothing says which."""
     digest: DigestText
     """Of what a trial depends on before it is verified."""
     verifier_digest: DigestText | None

@@ -8,6 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from skill_health.documents._record import Amount, CommitText, Count, Name, OpenRecord, RunIdText, Share, TimeText
+from skill_health.documents._targets import TargetSkill, read_targets, target_name
+from skill_health.documents.effect_composition import FrozenPair
 
 Isolation = Literal["files", "network", "processes"]
 
@@ -62,6 +64,8 @@ class EffectManifest(OpenRecord, frozen=True, kw_only=True):
     """Pairs of task and arm that cannot be, and why."""
     skipped: tuple[SkippedTask, ...]
     """Tasks that were given and not used, and why."""
+    pairs: tuple[FrozenPair, ...] = ()
+    """Skills that were asked to be tried alone and together, with what the collection says of them."""
 
 
 class FrozenSandbox(OpenRecord, frozen=True, kw_only=True):
@@ -128,8 +132,8 @@ class FrozenTask(OpenRecord, frozen=True, kw_only=True):
 
     id: RunIdText
     slug: str
-    target_skill: str | None
-    """The skill that should help; none for a negative control, null where nothing says which."""
+    target_skill: TargetSkill
+    """The skill that should help, or several together; none for a negative control, null where nothing says which."""
     irrelevant_skill: str | None
     related_skill: str | None
     unrelated_skill: str | None
@@ -141,6 +145,16 @@ class FrozenTask(OpenRecord, frozen=True, kw_only=True):
     """A hash of the verifier."""
     format: str
     """The form that it was read from."""
+
+    @property
+    def target_skills(self) -> tuple[str, ...] | None:
+        """The skills that should help, in order; none of them for a negative control."""
+        return read_targets(self.target_skill)
+
+    @property
+    def target_name(self) -> str | None:
+        """The name by which reports know them."""
+        return target_name(self.target_skills)
 
 
 class FrozenSkill(OpenRecord, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta
 
 from skill_health.documents._record import Count, FullFigure, Record, Share
+from skill_health.documents.effect_composition import PairComposition
 
 VerdictWord = Literal["helps", "any text helps", "unexplained gain", "no evidence", "harmful", "not testable", "biased"]
 ContrastKind = Literal["primary", "secondary", "interaction", "calibration", "descriptive"]
@@ -102,6 +103,8 @@ class ModelEffectReport(Record, frozen=True, kw_only=True):
     calibration: CalibrationContrast | None
     """The target against itself; null where the run has no such arm."""
     tasks: tuple[TaskReport, ...]
+    composition: tuple[PairComposition, ...] = ()
+    """Two skills at a time: none, either one, both; empty where the run has no such arms."""
 
 
 class ArmFigures(Record, frozen=True, kw_only=True):
@@ -222,7 +225,9 @@ class SkillEffectReport(Record, frozen=True, kw_only=True):
     """One skill, over the tasks that it is the target of."""
 
     skill: str
-    """The skill that the tasks are for."""
+    """The skill that the tasks are for, or the name of a bundle of several."""
+    skills: tuple[str, ...] = ()
+    """The skills of a bundle; empty for a single one."""
     tasks: tuple[str, ...]
     """Ids of its tasks."""
     arms: tuple[ArmFigures, ...]

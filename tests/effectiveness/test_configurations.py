@@ -203,7 +203,7 @@ def sized(found: EffectRun) -> EffectRun:
         for at, skill in enumerate(found.manifest.skills)
     ]
     staged = {
-        name: {arm: () if arm == "control" else (each.target_skill or "",) for arm in ARMS}
+        name: {arm: () if arm == "control" else (each.target_name or "",) for arm in ARMS}
         for name, each in ((each.id, each) for each in found.manifest.tasks)
     }
     return replace(found, manifest=replace(found.manifest, skills=tuple(skills), staged=staged))
@@ -348,11 +348,11 @@ def verdict(by: str, answer: str) -> CriterionVerdict:
 )  # fmt: skip
 def test_a_failure_is_of_the_first_kind_that_its_fields_tell(fields: dict[str, Any], kind: str | None) -> None:
     result = TrialResult("t", "m", "target", 0, **{"outcome": "fail", **fields})
-    assert failure_kind(result, "mine", ("mine", "other")) == kind
+    assert failure_kind(result, ("mine", "also"), ("mine", "other")) == kind
 
 
 def test_where_no_skill_is_staged_none_can_be_left_unopened() -> None:
-    assert failure_kind(TrialResult("t", "m", "control", 0, "fail", invoked="no"), "mine", ()) == "not known"
+    assert failure_kind(TrialResult("t", "m", "control", 0, "fail", invoked="no"), ("mine",), ()) == "not known"
 
 
 def test_failures_are_counted_with_what_they_are_of() -> None:

@@ -185,8 +185,14 @@ def call(call_id: str, kind: str, args: dict[str, Any], result: dict[str, Any] |
 
 
 PATH = {"path": "/var/tmp/job-1/workspace/.cursor/skills/zebra-invoices/SKILL.md"}
-START = {"type": "system", "subtype": "init", "session_id": "s", "model": "Auto", "permissionMode": "default"}
-WORK = [
+START: dict[str, Any] = {
+    "type": "system",
+    "subtype": "init",
+    "session_id": "s",
+    "model": "Auto",
+    "permissionMode": "default",
+}
+WORK: list[dict[str, Any]] = [
     {"type": "thinking", "subtype": "delta", "text": "Hm."},
     {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": "I read it."}]}},
     call("a\n1", "read", PATH),
@@ -195,7 +201,7 @@ WORK = [
     call("b", "shell", {"command": "false"}, {"failure": {"stderr": "no", "exitCode": 1}}),
     {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": "Done."}]}},
 ]
-END = {"type": "result", "subtype": "success", "is_error": False, "result": "I read it.Done."}
+END: dict[str, Any] = {"type": "result", "subtype": "success", "is_error": False, "result": "I read it.Done."}
 
 
 def read(*made: dict[str, Any], **more: Any) -> Any:

@@ -46,7 +46,7 @@ def made_task(oracle: str | None = "echo done > out.txt\n", **more: Any) -> Task
     solve: Script | None = script(["sh", "solve.sh"], files, 5.0) if oracle else None
     given: dict[str, Any] = {
         "id": "made", "slug": "made", "path": "made", "format": "plan_directory", "prompt": "Make it.",
-        "target_skill": "tidy", "irrelevant_skill": "other", "oracle": solve,
+        "target_skills": ("tidy",), "irrelevant_skill": "other", "oracle": solve,
     }  # fmt: skip
     return Task(**given | more)
 
@@ -232,8 +232,8 @@ def test_it_passes_and_fails_a_task_of_ours() -> None:
         with bench(task, "full", found, spec=f"scripted:base={base},target=0,invoke=1") as made:
             reading, verified = made.trial(scripted)
         assert verified.verdict.outcome == outcome
-        assert reading.invocations == (task.target_skill,)
-        assert reading.evidence == (f"read .agents/skills/{task.target_skill}/SKILL.md",)
+        assert reading.invocations == (task.target_name,)
+        assert reading.evidence == (f"read .agents/skills/{task.target_name}/SKILL.md",)
         assert reading.listed == tuple(found)
 
 
@@ -245,7 +245,7 @@ def test_the_oracle_of_a_container_works_in_the_workspace() -> None:
          File("run/data.txt", b"here\n")],
         5.0, env=[("GIVEN", "1")],
     )  # fmt: skip
-    task = made_task(oracle=None, target_skill=None, places=places, env=(("OWN", "2"),))
+    task = made_task(oracle=None, target_skills=None, places=places, env=(("OWN", "2"),))
     task = replace(task, oracle=solve)
     with bench(task, "control", skills=(), spec="scripted:base=1") as made:
         output = made.run(scripted)

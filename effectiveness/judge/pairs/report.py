@@ -11,11 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from skill_health.bench.journal import RESULTS, read_lines
-from skill_health.bench.run_folder import read_checked_manifest
-from skill_health.core.errors import UsageError
+from skill_health.bench.run_folder import load_manifest_record, load_result_records
 from skill_health.core.files import write_text
-from skill_health.documents._record import convert_record, encode_record
+from skill_health.documents._record import encode_record
 from skill_health.documents.pairwise_manifest import FrozenPair, PairwiseManifest, TieRule
 from skill_health.documents.pairwise_report import ModelWins, PairJudge, PairOutcome, PairwiseReport, SettledPair
 from skill_health.documents.pairwise_result import PairwiseResult
@@ -194,13 +192,8 @@ class PairJudging:
 
 def load_pairs(folder: str) -> PairJudging:
     """A judging with its results, as many as there are. Raises UsageError where a file of it is missing or damaged."""
-    try:
-        manifest = convert_record(read_checked_manifest(folder, PAIRWISE), PairwiseManifest)
-    except ValueError as error:
-        raise UsageError(f"the manifest of {folder} is none of ours: {error}") from None
-    path = os.path.join(folder, RESULTS)
-    read = read_lines(path, lambda values: convert_record(values, PairwiseResult)) if os.path.exists(path) else ()
-    return PairJudging(folder, manifest, tuple(read))
+    manifest = load_manifest_record(folder, PAIRWISE, PairwiseManifest)
+    return PairJudging(folder, manifest, load_result_records(folder, PairwiseResult))
 
 
 def build_pair_report(judging: PairJudging) -> PairwiseReport:

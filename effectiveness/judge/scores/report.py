@@ -9,11 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from skill_health.bench.journal import RESULTS, read_lines
-from skill_health.bench.run_folder import read_checked_manifest
+from skill_health.bench.run_folder import load_manifest_record, load_result_records
 from skill_health.core.errors import UsageError
 from skill_health.core.files import read_small, write_text
-from skill_health.documents._record import convert_record, decode_record, encode_record
+from skill_health.documents._record import decode_record, encode_record
 from skill_health.documents.effect_manifest import EffectManifest
 from skill_health.documents.judge_calibration import CalibratedJudge, CalibratedPanel, JudgeCalibration
 from skill_health.documents.judge_manifest import JudgeManifest, LeftOutTrial
@@ -64,13 +63,8 @@ class Judging:
 
 def load_judging(folder: str) -> Judging:
     """A judging with its results, as many as there are. Raises UsageError where a file of it is missing or damaged."""
-    try:
-        manifest = convert_record(read_checked_manifest(folder, JUDGING), JudgeManifest)
-    except ValueError as error:
-        raise UsageError(f"the manifest of {folder} is none of ours: {error}") from None
-    path = os.path.join(folder, RESULTS)
-    results = read_lines(path, lambda values: convert_record(values, JudgeResult)) if os.path.exists(path) else ()
-    return Judging(folder, manifest, tuple(results), _calibration(folder))
+    manifest = load_manifest_record(folder, JUDGING, JudgeManifest)
+    return Judging(folder, manifest, load_result_records(folder, JudgeResult), _calibration(folder))
 
 
 def _calibration(folder: str) -> JudgeCalibration | None:

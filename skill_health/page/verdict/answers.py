@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Literal
 
 from skill_health.config.settings import Config
+from skill_health.documents.effect_composition import PairComposition, PairWord
 from skill_health.documents.effect_history import EffectWord, ModelEffect
 from skill_health.documents.effect_report import ArmContrast, EffectReport, ModelEffectReport
 from skill_health.documents.next_steps import NextStep
@@ -213,11 +214,16 @@ def composing(status: CollectionStatus, effects: Sequence[EffectReport]) -> Skil
     latest = list(_models(effects))
     biased = [model for model, _ in latest if model.biased]
     said = [
-        (_composing_word(each, margin), each, model)
+        (
+            _composing_word(each, margin),
+            f"{ARMS[each.arm]} {points(each.delta, each.delta.n)} ({_composing_word(each, margin)})",
+            model,
+        )
         for model, margin in latest
         if not model.biased
         for each in _contrasts(model)
     ]
+    said += [(_PAIRS[pair.verdict.word], _pair(pair), model) for model, pair in _latest_pairs(effects)]
     command = _command(status, next((model.model for model, _ in latest), ""))
     if not said:
         why = _why_not(status, effects, biased)
@@ -225,10 +231,12 @@ def composing(status: CollectionStatus, effects: Sequence[EffectReport]) -> Skil
     # What decides is told first, and each model is named once.
     said.sort(key=lambda each: each[0] != "worse")
     told: dict[str, list[str]] = {}
-    for word, contrast, model in said:
-        told.setdefault(model.model, []).append(
-            f"{ARMS[contrast.arm]} {points(contrast.delta, contrast.delta.n)} ({word})"
-        )
+    for _, text, model in said:
+        told.setdefault(model.model, []).append(text)
+    told = {
+        name: [*each[:_MOST_SAID], f"and {len(each) - _MOST_SAID} more"] if len(each) > _MOST_SAID + 1 else each
+        for name, each in told.items()
+    }
     marks: dict[str, list[str]] = {}
     for model, _ in latest:
         for mark in _composing_marks(model, status) if model.model in told else ():
@@ -298,7 +306,28 @@ def _contrasts(model: ModelEffectReport) -> list[ArmContrast]:
     return [each for each in every if each.delta.value is not None]
 
 
+def _latest_pairs(effects: Sequence[EffectReport]) -> Iterator[tuple[ModelEffectReport, PairComposition]]:
+    """The pairs of skills that each model last tried, without simulated and biased ones."""
+    seen = set()
+    for report in effects:
+        for model in report.models:
+            if model.composition and model.model not in seen and not model.simulated:
+                seen.add(model.model)
+                if not model.biased:
+                    yield from ((model, pair) for pair in model.composition)
+
+
+def _pair(pair: PairComposition) -> str:
+    said = points(pair.interaction, pair.interaction.n)
+    return f"{pair.first} with {pair.second}{pair.variant} {pair.verdict.word}, interaction {said}"
+
+
 Outcome = Literal["worse", "better", "as good", "unclear"]
+_PAIRS: Mapping[PairWord, Outcome] = {
+    "conflicting": "worse", "synergistic": "better", "additive": "as good", "redundant": "unclear",
+    "inconclusive": "unclear", "not testable": "unclear",
+}  # fmt: skip
+_MOST_SAID = 6
 
 
 def _composing_word(contrast: ArmContrast, margin: float) -> Outcome:
