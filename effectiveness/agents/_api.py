@@ -22,8 +22,8 @@ An agent that asks servers of its own, with a key of its own, can have no gatewa
     UNPROVED               what nobody sees of it; it runs only where the user accepts that by name
 
 A module imports nothing at its top that the base installation does not have. All agents are programs: they run inside
-the sandbox. The others reach their model through the gateway alone, with a stand-in for the key. Only a simulated one may bring a
-function that does the same (`Command.simulation`), which is called where there is no sandbox.
+the sandbox. The others reach their model through the gateway alone, with a stand-in for the key. Only a simulated one
+may bring a function that does the same (`Command.simulation`), which is called where there is no sandbox.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Cursor's agent (`cursor-agent --print`), by its documented interface: nobody has seen this work here.
 
 It asks Cursor's own servers with a key of the user's, so there is no gateway. Its sandbox has the real key in
-CURSOR_API_KEY, in reach of whatever the agent does, and a proxy that lets it to Cursor's domains and nowhere else. What it
-sends is encrypted, and it lists no skills: that it was offered what was staged, and nothing more, rests on the folders of
-its sandbox alone. Nothing meters it either, so a cap in dollars is kept between trials and never within one, and tokens
-are what its stream says. So it runs only where the user asks for it by name (`--weaker-proof cursor`).
+CURSOR_API_KEY, in reach of whatever the agent does, and a proxy that lets it to Cursor's domains and nowhere else. What
+it sends is encrypted, and it lists no skills: that it was offered what was staged, and nothing more, rests on the
+folders of its sandbox alone. Nothing meters it either: a cap in dollars is kept between trials and never within one,
+and tokens are what its stream says. So it runs only where the user asks for it by name (`--weaker-proof cursor`).
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ async def open_gateway(upstream: Upstream, limits: GatewayLimits, socket: str = 
 
 
 async def listening(accept: Accept, socket: str) -> asyncio.Server:
-    """Listen on a Unix socket that is ours alone, or on a free port of 127.0.0.1 where `socket` is "". Raises OSError."""
+    """Listen on a Unix socket that is ours alone, or on a free port of 127.0.0.1 without one. Raises OSError."""
     if not socket:
         return await asyncio.start_server(accept, "127.0.0.1", 0)
     if len(os.fsencode(socket)) > _SOCKET:

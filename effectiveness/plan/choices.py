@@ -17,9 +17,9 @@ class TrialChoices:
     """What a run tries, with the configuration filling in what the command line leaves open.
 
     `sandbox` is "" for the first that works. `timeout_sec` is None where the tasks' own limits hold, `max_usd` of one
-    trial None where it follows from the price. `weaker_proof` are agents that may run although nobody sees what they are
-    offered; only the command line says so. `settings` are what the configuration says to agents of its choice, `pairs`
-    the skills that are tried alone and together.
+    trial None where it follows from the price. `weaker_proof` are agents that may run although nobody sees what they
+    are offered; only the command line says so. `settings` are what the configuration says to agents of its choice,
+    `pairs` the skills that are tried alone and together.
     """
 
     agents: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The progress of a long run: one line that is redrawn on a terminal; elsewhere a line for every tenth and every minute.
+"""The progress of a long run: a line that is redrawn on a terminal; elsewhere one for every tenth and every minute.
 
     with Progress(600, sys.stderr, done=120, quiet=False) as progress:      120 were done in an earlier run
         await progress.beside(work)                                         whose calls say

@@ -138,7 +138,7 @@ def test_each_fact_decides(task: Task, tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_each_subject_has_a_skill_and_a_task() -> None:
     assert {path.parent.name for path in PRACTICES.glob("skills/*/SKILL.md")} == SUBJECTS
-    assert {task.target_skill for task in TASKS} == {task.category for task in TASKS} == SUBJECTS
+    assert {task.target_name for task in TASKS} == {task.category for task in TASKS} == SUBJECTS
     assert len(TASKS) == len(SUBJECTS)
 
 
