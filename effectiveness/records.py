@@ -13,6 +13,9 @@ CONDITIONS = (CONTROL, TARGET, NEGATIVE, FULL, PLUS_ONE, PLUS_UNRELATED)
 PLACEBO, AGAIN, LEAVE_OUT, ORDER = "placebo", "aa", "leave_one_out", "order"
 SUBSET, JOIN = "subset", "+"
 """The condition with exactly the named skills, and what joins their names, in the order in which they are listed."""
+WITHOUT, SELF_GENERATED = "target_without", "self_generated"
+EVERY = "all"
+"""In the place of the skill that an arm leaves out: one arm for each."""
 HINT = "+hint"
 
 
@@ -32,7 +35,7 @@ class SkillCopy:
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One condition of a run. `argument` is the skill of leave_one_out, the seed of order, or the names of subset.
+    """One condition of a run. `argument` is the skill that is left out, the seed of order, or the names of subset.
 
     It is "" for all others.
 
@@ -42,6 +45,11 @@ class Arm:
     condition: str
     argument: str = ""
     hint: bool = False
+
+    @property
+    def agents(self) -> int:
+        """How many agents a trial starts, one after the other: the creator of a skill is one of its own."""
+        return 2 if self.condition == SELF_GENERATED else 1
 
     @property
     def name(self) -> str:

@@ -46,8 +46,8 @@ class Job:
 
     `spec` is the whole name as the user gave it, `model` what is asked for at the provider ("" for none). `base_url` is
     the gateway's, without a slash at its end and without a version ("http://127.0.0.1:8181"); `key` is a stand-in that
-    opens nothing else. `protocol` is one of the module's. `program` is the absolute path of the executable. `arm` and
-    `task` are for the scripted agent, which must know what it pretends; no other may look at them.
+    opens nothing else. `protocol` is one of the module's. `program` is the absolute path of the executable. `arm`,
+    `task` and `creating` are for the scripted agent, which must know what it pretends; no other may look at them.
     """
 
     spec: str
@@ -68,6 +68,7 @@ class Job:
     settings: Mapping[str, Any] = field(default_factory=dict)
     arm: str = ""
     task: Task | None = None
+    creating: bool = False
 
 
 Simulation = Callable[[str, Callable[[bytes], None], Callable[[float], None]], int]

@@ -154,7 +154,7 @@ def _read_trials(trials: Sequence[SidedTrial], seed: int, full_only: bool) -> _A
     )
     results = [_result(key, number, trial, full_only) for key, own in cells.items() for number, trial in enumerate(own)]
     sheet = read_sheet(facts, results)
-    return _Audited(sheet, families(sheet), {key: tuple(own) for key, own in cells.items()})
+    return _Audited(sheet, families(sheet, efficiency=False), {key: tuple(own) for key, own in cells.items()})
 
 
 def _agent(name: str) -> FrozenAgent:

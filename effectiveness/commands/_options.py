@@ -35,7 +35,7 @@ tasks_options = all_of((
 study_options = all_of((
     click.option("--agents", multiple=True, callback=listed, metavar="LIST", help="Agents with models, as `effectiveness agents` names them."),
     click.option("--arms", multiple=True, callback=listed, metavar="LIST", help="Conditions (the first six of the manual, the control always)."),
-    click.option("--pairs", multiple=True, callback=listed, metavar="LIST", help="Skills to try alone and together: A+B, `declared`; no other arms unless given."),
+    click.option("--pairs", multiple=True, callback=listed, metavar="LIST", help="Skills to try alone and together: A+B, or `declared`."),
     click.option("--hint", type=click.Choice(["no", "also", "only"]), help="Arms that name the skills to the agent: also, or only (no)."),
     click.option("--reps", type=click.IntRange(1, 1000), metavar="N", help="Replications of each task in each arm (3)."),
     click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of the order of trials and of resampling (1)."),

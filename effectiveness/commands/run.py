@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 @spending_options
 @click.option("--resume", "named", metavar="RUN", default="", help="Go on with this run, and with no other.")
 @click.option("--no-resume", is_flag=True, help="Begin anew, though the same run was not finished.")
+@click.option(
+    "--extend",
+    metavar="RUN",
+    default="",
+    help="Take over the trials of this run, or of the `last` finished one, that have not changed.",
+)
 @click.option("--time", callback=time_option, metavar="ISO", help="Date the run so (now).")
 @click.option(
     "--format", "format_", type=click.Choice(["text", "md", "json", "csv", "junit"]), default="text",
@@ -54,6 +60,10 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
 
     if options["named"] and options["no_resume"]:
         raise click.UsageError("--resume and --no-resume exclude each other")
+    if options["named"] and options["extend"]:
+        raise click.UsageError(
+            "--resume and --extend exclude each other: a run that goes on extends what it began with"
+        )
     inputs = load_inputs(tasks, options["skill_paths"], options["config_file"], options["skip_namesakes"])
     print_lines(inputs.notes)
     chosen = choices(options, inputs.config.effectiveness)
@@ -77,6 +87,7 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
         options["time"] or datetime.now(UTC),
         skipped=skipped,
         named=options["named"],
+        extend=options["extend"],
         anew=options["no_resume"],
         keyless=options["dry_run"],
         concurrency=at_once,
@@ -99,11 +110,12 @@ def _refuse(prepared: PreparedTrials, terms: TrialRunOptions, anyway: bool) -> N
     if not anyway:
         capped = terms.max_runs is not None or terms.max_usd is not None
         refuse_spending([(model.spec, model.price) for model in asked], capped, prepared.prices)
-    dear = next((model for model in asked if terms.max_usd is not None and model.reserved > terms.max_usd), None)
-    if dear:
+    agents = max((arm.agents for _, arm in prepared.plan.staged), default=1)
+    dear = max(asked, key=lambda model: model.reserved, default=None)
+    if dear and terms.max_usd is not None and dear.reserved * agents > terms.max_usd:
         raise UsageError(
-            f"--max-budget-usd {terms.max_usd:g} is less than one trial of {dear.spec} may cost, ${dear.reserved:.2f}: "
-            "give more, or a lower --max-usd-per-trial"
+            f"--max-budget-usd {terms.max_usd:g} is less than one trial of {dear.spec} may cost, "
+            f"${dear.reserved * agents:.2f}: give more, or a lower --max-usd-per-trial"
         )
 
 

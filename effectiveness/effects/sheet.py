@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from msgspec import UNSET
+
 from skill_health.documents._targets import NO_SKILL
 from skill_health.documents.effect_manifest import EffectManifest, FrozenAgent
 from skill_health.documents.effect_result import TrialResult
@@ -38,7 +40,7 @@ class TaskFacts:
 
 @dataclass(frozen=True, slots=True)
 class TrialRunFacts:
-    """A manifest as values; `arms` are those of the run by name, in its order."""
+    """A manifest as values; `arms` are those of the run by name, in its order, `extends` the runs that it extends."""
 
     tasks: Mapping[str, TaskFacts]
     arms: Mapping[str, Arm]
@@ -46,6 +48,7 @@ class TrialRunFacts:
     replications: int
     margin: float
     seed: int
+    extends: tuple[str, ...] = ()
 
     @property
     def targets(self) -> tuple[TaskFacts, ...]:
@@ -78,7 +81,9 @@ def read_facts(manifest: EffectManifest) -> TrialRunFacts:
         )
         for task in sorted(manifest.tasks, key=lambda task: task.id)
     }
-    return TrialRunFacts(tasks, arms, manifest.models, manifest.replications, manifest.margin, manifest.seed)
+    return TrialRunFacts(
+        tasks, arms, manifest.models, manifest.replications, manifest.margin, manifest.seed, manifest.extends
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +139,15 @@ MEASURES: Mapping[str, Callable[[TrialResult], float | None]] = {
 class CellTrials:
     """The scored trials of one task in one arm by one model, in the order of their replications. There is at least one.
 
-    `measures` are the known values of each of MEASURES, and `rewards` those of the trials that have one.
+    `measures` are the known values of each of MEASURES, `rewards` those of the trials that have one, and `tests` the
+    passed shares of those whose verifier reports its tests.
     """
 
     trials: tuple[TrialResult, ...]
     passes: int
     rewards: tuple[float, ...]
     measures: Mapping[str, tuple[float, ...]]
+    tests: tuple[float, ...] = ()
 
     @property
     def success(self) -> float:
@@ -226,6 +233,7 @@ def make_cell(trials: Sequence[TrialResult]) -> CellTrials:
         passes=sum(result.outcome == "pass" for result in trials),
         rewards=_all_known(result.reward for result in trials),
         measures={name: _all_known(map(measure, trials)) for name, measure in MEASURES.items()},
+        tests=_all_known(None if result.tests is UNSET else result.tests.share for result in trials),
     )
 
 

@@ -7,17 +7,15 @@ from collections.abc import Iterator
 from itertools import islice
 
 from skill_health import __version__
-from skill_health.bench.durable import read_objects
-from skill_health.bench.journal import RESULTS
 from skill_health.bench.manifest import differences, digest
 from skill_health.bench.run_folder import RunLocation, earlier_runs
-from skill_health.core.errors import AbortedError, UsageError
+from skill_health.core.errors import UsageError
 from skill_health.documents._record import OpenRecord, convert_record, record_values
-from skill_health.documents.effect_check import FaultKind, TaskFault
+from skill_health.documents.effect_check import FaultKind, TaskFault, VerifierFinding
 from skill_health.documents.effect_manifest import EffectManifest, SkippedTask
 from skill_health.effectiveness.check.check import TaskCheck, check_tasks
+from skill_health.effectiveness.plan.extend import count_lacking, count_unchanged
 from skill_health.effectiveness.plan.inputs import TrialInputs
-from skill_health.effectiveness.plan.plan import OF_TRIALS, keys
 from skill_health.effectiveness.run.runs import KIND
 from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.tasks._api import Task
@@ -88,10 +86,13 @@ class _Kept(OpenRecord, frozen=True, kw_only=True):
 
     faults: tuple[tuple[FaultKind, str], ...]
     notes: tuple[str, ...]
+    findings: tuple[VerifierFinding, ...] = ()
 
 
 def _kept(one: TaskCheck) -> _Kept:
-    return _Kept(faults=tuple((fault.kind, fault.message) for fault in one.faults), notes=one.notes)
+    return _Kept(
+        faults=tuple((fault.kind, fault.message) for fault in one.faults), notes=one.notes, findings=one.findings
+    )
 
 
 def _stored(task: Task, record: object) -> TaskCheck | None:
@@ -100,7 +101,7 @@ def _stored(task: Task, record: object) -> TaskCheck | None:
         kept = convert_record(record, _Kept)
     except ValueError:
         return None
-    return TaskCheck(task, tuple(TaskFault(*fault) for fault in kept.faults), kept.notes)
+    return TaskCheck(task, tuple(TaskFault(*fault) for fault in kept.faults), kept.notes, kept.findings)
 
 
 def _said(fault: TaskFault) -> str:
@@ -116,17 +117,21 @@ def said_of_earlier(place: RunLocation, reports: str) -> Iterator[str]:
 
     Nothing for a run that goes on, and nothing where no earlier run is like it.
     """
-    if place.stored is not None:
+    if place.stored is not None or place.manifest.get("extends"):
         return
     specs = {model.spec for model in convert_record(place.manifest, EffectManifest).models}
     for folder, values in islice(earlier_runs(reports, KIND), _LOOK):
         manifest = convert_record(values, EffectManifest)
         if {model.spec for model in manifest.models} != specs:
             continue
-        name, lacking = manifest.run_id, _lacking(folder, manifest)
+        name, lacking = manifest.run_id, count_lacking(folder, manifest)
         found = differences(values, place.manifest)
-        if not found and not lacking:
-            yield f"note: {name} was this same run and is finished (`effectiveness report {name}`): this begins another one"
+        if not lacking and (kept := count_unchanged(manifest, convert_record(place.manifest, EffectManifest))):
+            same = "was this same run" if not found else f"has {count(kept, 'trial')} of this run"
+            yield (
+                f"note: {name} {same} and is finished (`effectiveness report {name}`): this begins another one; "
+                f"`--extend {name}` takes over what has not changed"
+            )
         if found and lacking:
             more = f" and {len(found) - _CHANGES} more" if len(found) > _CHANGES else ""
             yield (
@@ -134,15 +139,3 @@ def said_of_earlier(place: RunLocation, reports: str) -> Iterator[str]:
                 f"same run: {'; '.join(found[:_CHANGES])}{more}: this begins another one"
             )
         return
-
-
-def _lacking(folder: str, manifest: EffectManifest) -> int:
-    """How many trials of a run have no result."""
-    try:
-        records = list(read_objects(os.path.join(folder, RESULTS), []))
-    except AbortedError:
-        return 0
-    there = {
-        tuple(record.get(name) for name in OF_TRIALS.fields) for record in records if not OF_TRIALS.missing(record)
-    }
-    return sum(key not in there for key in keys(manifest))

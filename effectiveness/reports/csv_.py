@@ -103,6 +103,9 @@ def _arms(report: EffectReport) -> Iterator[Row]:
     for part in _parts(report):
         for arm in part.arms:
             numbers = {"success": arm.success, "reward": arm.reward, "invoked_rate": arm.invoked.rate}
+            numbers |= {"tests": arm.tests} if arm.tests else {}
+            for each in arm.best_of:
+                numbers |= {f"pass_at_{each.k}": each.pass_at_k, f"best_reward_of_{each.k}": each.reward}
             numbers |= {name: getattr(arm, name) for name in ("success_given_invoked", *MEASURES)}
             for measure, number in numbers.items():
                 yield {

@@ -65,7 +65,7 @@ def _summary(report: EffectReport, model: ModelEffectReport) -> str:
             f"{_cells.name_of(primary)}: {points(primary.delta)} points, {count(primary.tasks, 'task')}, "
             f"{_cells.tested(primary)}: {verdict.word}"
         )
-    said += filter(None, [_cells.missing(model)])
+    said += filter(None, [_cells.efficiency(model), _cells.missing(model)])
     return "\n".join(said)
 
 

@@ -18,16 +18,29 @@ _FLIPS = 20
 
 def arms(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
     """How often each arm succeeded, on how many trials of how many tasks, and how often it opened a skill."""
+    tested = any(arm.tests for arm in model.arms)
     rows = [
-        [arm.arm, share(arm.success), f"{arm.trials:,}/{arm.tasks:,}", _cells.invoked(arm), f"{arm.missing:,}"]
+        [
+            arm.arm, share(arm.success), f"{arm.trials:,}/{arm.tasks:,}", *[_cells.tests(arm)] * tested,
+            _cells.invoked(arm), f"{arm.missing:,}",
+        ]
         for arm in model.arms
     ]  # fmt: skip
-    yield from _titled("Arms", ("arm", "success %", "n/tasks", "opened a skill %", "missing"), rows, look, width)
+    head = ("arm", "success %", "n/tasks", *["tests passed %"] * tested, "opened a skill %", "missing")
+    yield from _titled("Arms", head, rows, look, width)
+    written = [said for arm in model.arms if (said := _cells.creations(arm))]
+    for said in written:
+        yield from wrapped(said, width, "  ")
     flagged = [(arm.arm, flag) for arm in model.arms for flag in arm.flags]
     for flag in sorted({flag for _, flag in flagged}):
         yield from wrapped(f"At the {flag}: {', '.join(arm for arm, found in flagged if found == flag)}", width, "  ")
-    if flagged:
+    if flagged or written:
         yield ""
+
+
+def best_of(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
+    """What several tries at a task come to, beside the mean of single ones."""
+    yield from _titled(_cells.BEST_OF, _cells.BEST_OF_HEAD, [*_cells.best_of(model.arms)], look, width)
 
 
 def costs(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
@@ -71,6 +84,18 @@ def tasks(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator
     if len(found) > _FLIPS:
         yield f"  and {len(found) - _FLIPS:,} more"
     yield ""
+
+
+def _contributions(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
+    """The skills by what is lost without them, and which of them can be told apart."""
+    rows = [
+        EffectRow(f"{each.against} without {each.skill}", each.delta, each.tasks, each.testable)
+        for each in model.contributions
+    ]
+    yield from _plot(f"{_cells.CONTRIBUTIONS}, in points", rows, look, width)
+    if rows and (said := _cells.told_apart(model)):
+        yield from wrapped(said, width, "  ")
+        yield ""
 
 
 def _flip(task: TaskReport, sides: Sequence[str]) -> str:
@@ -159,7 +184,9 @@ def _model(report: EffectReport, model: ModelEffectReport, look: RenderOptions, 
     rows = [_row(_cells.label(each), each) for each in model.contrasts]
     yield from _plot("Effect on success, in points", rows, look, width)
     yield from _plot(*_skills(model), look, width)
+    yield from _contributions(model, look, width)
     yield from arms(model, look, width)
+    yield from best_of(model, look, width)
     yield from costs(model, look, width)
     yield from composition(model, look, width)
     yield from _controls(report, model, look, width)
@@ -176,14 +203,14 @@ def _verdict(model: ModelEffectReport, look: RenderOptions, width: int) -> Itera
             f"{count(primary.tasks, 'task')}, {_cells.tested(primary)}",
             width, "  ",
         )  # fmt: skip
-    style = {"helps": "blue", "harmful": "yellow", "any text helps": "yellow", "biased": "yellow"}.get(
-        verdict.word, "dim"
-    )
+    styles = {"helps": "blue", "cheaper": "blue", "harmful": "yellow", "any text helps": "yellow", "biased": "yellow"}
+    style = styles.get(verdict.word, "dim")
     why = _cells.why(verdict)
     said = f"Verdict on the collection: {verdict.word}" + (f" ({why})" if why else "")
     yield from (paint(line, style, look.color) for line in wrapped(said, width, "  "))
     for note in verdict.notes:
         yield from wrapped(f"- {note}", width, "  ")
+    yield from wrapped(_cells.efficiency(model), width, "  ")
 
 
 def _row(label: str, contrast: ArmContrast, word: str = "") -> EffectRow:
@@ -252,5 +279,5 @@ def _mind(report: EffectReport, look: RenderOptions, width: int) -> Iterator[str
     yield paint("Mind", "bold", look.color)
     reasons = {model.model: model.verdict.preliminary for model in report.models}
     said = [f"preliminary: {why}" for why in _cells.grouped(reasons)]
-    for text in (*said, *report.notes, _cells.INTENTION, _cells.READING, LEGEND):
+    for text in (*said, *report.notes, *_cells.explained(report), _cells.INTENTION, _cells.READING, LEGEND):
         yield from wrapped(f"- {text}", width, "  ")

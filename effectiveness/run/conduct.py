@@ -23,6 +23,7 @@ from skill_health.effectiveness.run.history import record_run
 from skill_health.effectiveness.run.probes import Ask, Judge, ProbeRequest, Probing
 from skill_health.effectiveness.run.run import Trial, TrialRunner
 from skill_health.effectiveness.run.runs import PROBES, drop_halves, load_manifest, read_results
+from skill_health.effectiveness.run.take_over import take_over
 
 GRACE = 30.0
 """Seconds that trials under way have to end when the run is interrupted: each may have cost dollars already."""
@@ -105,6 +106,8 @@ class _Conductor:
     async def run(self) -> str:
         """Ask what agents see, and try; why it stopped before its end, "" where it did not."""
         runner, terms = self.runner, self._terms
+        if extension := self._prepared.extension:
+            await take_over(extension, self._prepared.plan, runner.journal, terms.concurrency)
         if not runner.left():
             return ""
         with interruptible(self._interrupted):
@@ -160,8 +163,12 @@ class _Conductor:
 
 
 def _budget(prepared: PreparedTrials, terms: TrialRunOptions, journal: Journal) -> Budget:
-    """The caps, with what earlier processes spent: by their attempts, and not less than their results took."""
-    models, records = prepared.plan.models, list(journal.results.values())
+    """The caps, with what earlier processes spent: by their attempts, and not less than their results took.
+
+    What was taken over was paid for in another run.
+    """
+    models = prepared.plan.models
+    records = [record for record in journal.results.values() if not record.get("taken_from")]
     attempts, _ = spent_on(records, {model.spec for model in models})
     _, usd = spent_on(records, {model.spec for model in models if not model.free})
     past = journal.past

@@ -100,6 +100,7 @@ def job_of(cell: TrialSpec, at: Workplace, line: GatewaySession) -> Job:
         settings={**cell.settings, "attempt": cell.attempt},
         arm=cell.arm.name,
         task=cell.task,
+        creating=cell.creating,
     )
 
 

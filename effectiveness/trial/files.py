@@ -13,14 +13,14 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
-from msgspec import UNSET, structs
+from msgspec import UNSET, UnsetType, structs
 
 from skill_health import __version__
 from skill_health.bench.http.messages import Usage
 from skill_health.core.errors import AbortedError
 from skill_health.documents._record import TokenUsage
 from skill_health.documents.effect_criteria import CriterionVerdict
-from skill_health.documents.effect_result import Invoked, TrialResult
+from skill_health.documents.effect_result import Invoked, TrialResult, TrialTests
 from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading, ToolUse, TrajectoryStep
 from skill_health.effectiveness.gateway._api import GatewayTrace
 from skill_health.effectiveness.sandbox._resources import how_enforced
@@ -28,6 +28,7 @@ from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.trial.agent_run import AgentRun, timeout_of
 from skill_health.effectiveness.trial.outcome import AgentExit, numbers, outcome_of
 from skill_health.effectiveness.trial.redact import redact
+from skill_health.effectiveness.trial.rewards import CTRF, CtrfReport
 from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.effectiveness.trial.verify import Verified
 from skill_health.effectiveness.workspace.workspace import Workplace
@@ -66,6 +67,8 @@ def result_of(cell: TrialSpec, story: TrialRecord, hidden: tuple[str, ...]) -> T
     counted = numbers(cell, story.ran.reading, story.seen) if story.ran else None
     notes = [*end.notes, *story.left.notes, *(counted.notes if counted else ())]
     notes += [problem] if problem and not missing else []
+    ctrf = story.verified.ctrf if story.verified else CtrfReport()
+    notes += [ctrf.problem] if ctrf.problem else []
     result = TrialResult(
         *cell.key,
         outcome=outcome,
@@ -80,6 +83,7 @@ def result_of(cell: TrialSpec, story: TrialRecord, hidden: tuple[str, ...]) -> T
         error=_plain(end.error or (problem if missing else ""), hidden),
         disagreement=_plain(end.disagreement, hidden) if end.disagreement else UNSET,
         criteria=tuple(structs.replace(each, why=_plain(each.why, hidden)) for each in story.criteria) or UNSET,
+        tests=tally_of(ctrf),
     )
     if story.ran is None or counted is None:
         return result
@@ -99,6 +103,12 @@ def result_of(cell: TrialSpec, story: TrialRecord, hidden: tuple[str, ...]) -> T
         evidence=reading.evidence,
         seen=reading.listed,
     )
+
+
+def tally_of(report: CtrfReport) -> TrialTests | UnsetType:
+    """The tests of a verification as a result has them."""
+    found = report.summary
+    return TrialTests(passed=found.passed, counted=found.counted, skipped=found.skipped) if found else UNSET
 
 
 def _invoked(cell: TrialSpec, ran: AgentRun) -> Invoked:
@@ -187,6 +197,7 @@ def judgement(verified: Verified) -> dict[str, bytes]:
         "verifier/stderr": verified.output.stderr,
         "verifier/reward.json": to_json(dict(verified.verdict.values)),
         **({"verifier/notes.txt": verified.remarks} if verified.remarks else {}),
+        **({f"verifier/{CTRF}": verified.ctrf.data} if verified.ctrf.data else {}),
     }
 
 

@@ -12,6 +12,8 @@ from msgspec import structs
 from skill_health.core.files import blake2b
 from skill_health.documents._record import record_values
 from skill_health.documents.effect_result import TrialResult
+from skill_health.effectiveness.creation.create import CreatedSkills, create, with_creation
+from skill_health.effectiveness.records import SELF_GENERATED
 from skill_health.effectiveness.sandbox._run import SandboxError, to_the_end
 from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.trial.agent_run import all_secrets, open_line, read_agent, run_agent, timeout_of
@@ -216,19 +218,25 @@ async def run_trial(cell: TrialSpec, place: str) -> TrialResult:
     Cancellation ends the process tree, leaves nothing behind, and raises CancelledError. A trial that cannot be run
     has the outcome infrastructure, and `error` says why. Raises AbortedError where nothing can be run or written.
     """
+    made = await create(cell, place) if cell.arm.condition == SELF_GENERATED else None
+    cell = made.cell if made else cell
     at = open_workplace(cell, place)
     async with removed(at.places.base):
-        files, result, hidden = await _trial(cell, at, place)
+        files, result, hidden = await _trial(cell, at, place, made)
         await to_the_end(asyncio.to_thread(write_folder, place, files, hidden))
         return result
 
 
-async def _trial(cell: TrialSpec, at: Workplace, place: str) -> tuple[dict[str, bytes], TrialResult, tuple[str, ...]]:
+async def _trial(
+    cell: TrialSpec, at: Workplace, place: str, made: CreatedSkills | None
+) -> tuple[dict[str, bytes], TrialResult, tuple[str, ...]]:
     """The files of a trial, its result, and the words that must be in none of them."""
-    files = {TRIAL: to_json(description(cell, at))}
+    files = {TRIAL: to_json(description(cell, at)), **(made.files if made else {})}
     ready = await prepare(cell, at)
     staged = digests_on_disk(at.places.workspace, cell.choice.agent.SKILLS)
-    if ready.problem:
+    if made and made.broken:
+        story, hidden = TrialRecord(made.end), all_secrets(cell)
+    elif ready.problem:
         story, hidden = TrialRecord(AgentExit("infrastructure", ready.problem)), all_secrets(cell)
     elif staged == {skill.name: skill.digest for skill in cell.skills}:
         story, hidden = await _acted(cell, at)
@@ -245,6 +253,8 @@ async def _trial(cell: TrialSpec, at: Workplace, place: str) -> tuple[dict[str, 
         files[CRITERIA] = to_json(record_values(criteria_record(cell.task, story.criteria)))
     result = structs.replace(result_of(cell, story, hidden), folder="/".join(place.split(os.sep)[-2:]))
     files[VERDICT] = to_json(verdict_record(result, story, cell.task))
+    if made:
+        result, hidden = with_creation(result, made), (*hidden, *made.hidden)
     return files, result, hidden
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from skill_health.effectiveness.records import SELF_GENERATED
 from skill_health.effectiveness.trial.spec import TrialSpec
 
 
@@ -30,7 +31,9 @@ def disagreements(
     for names, verb, said in ((listed, "listed", True), (offered, "offered", whole)):
         if names is None:
             continue
-        if said and (missing := sorted(staged - set(names))):
+        # Whether it can load what it wrote for itself is a matter of the agent's, and none of the plan's.
+        planned = staged if cell.arm.condition != SELF_GENERATED else set()
+        if said and (missing := sorted(planned - set(names))):
             yield f"{_named(missing)} staged and not {verb}"
         if foreign := sorted((set(names) & set(cell.collection)) - staged):
             yield f"{_named(foreign)} {verb} and not staged"

@@ -15,6 +15,7 @@ from skill_health.effectiveness.records import (
     AGAIN,
     CONDITIONS,
     CONTROL,
+    EVERY,
     FULL,
     HINT,
     JOIN,
@@ -24,8 +25,10 @@ from skill_health.effectiveness.records import (
     PLACEBO,
     PLUS_ONE,
     PLUS_UNRELATED,
+    SELF_GENERATED,
     SUBSET,
     TARGET,
+    WITHOUT,
     Arm,
     SkillCopy,
 )
@@ -95,8 +98,13 @@ def _prose(size: int, start: int) -> bytes:
 
 
 OF_CONTROLS = (CONTROL, NEGATIVE, FULL)
-_PLAIN = (*CONDITIONS, PLACEBO, AGAIN)
-_WITH = {LEAVE_OUT: "the name of a skill", ORDER: "a seed", SUBSET: "the names of skills with + between them"}
+_PLAIN = (*CONDITIONS, PLACEBO, AGAIN, SELF_GENERATED)
+_LEAVING = (LEAVE_OUT, WITHOUT)
+_WITH = {
+    **dict.fromkeys(_LEAVING, "the name of a skill"),
+    ORDER: "a seed",
+    SUBSET: "the names of skills with + between them",
+}
 _MORE = {NEGATIVE: "irrelevant_skill", PLUS_ONE: "related_skill", PLUS_UNRELATED: "unrelated_skill"}
 
 
@@ -121,7 +129,7 @@ def parse_arm(text: str) -> Arm:
     hint = (
         f"did you mean {near!r}?"
         if near
-        else f"arms are {', '.join(_PLAIN)}, {LEAVE_OUT}:SKILL, {SUBSET}:A+B and {ORDER}:SEED"
+        else f"arms are {', '.join(_PLAIN)}, {LEAVE_OUT}:SKILL, {WITHOUT}:SKILL, {SUBSET}:A+B and {ORDER}:SEED"
     )
     raise UsageError(f"there is no arm {text!r}; {hint}")
 
@@ -139,14 +147,32 @@ def parse_arms(names: Iterable[str], hints: str = "no") -> tuple[Arm, ...]:
     return tuple(dict.fromkeys(arms))
 
 
+def expand_arms(arms: Iterable[Arm], names: Iterable[str], bundled: Iterable[str]) -> tuple[Arm, ...]:
+    """The arms, with one for each skill in the place of one that leaves out `all`.
+
+    `names` are the skills of the collection, `bundled` those of tasks with several targets. Raises UsageError where
+    there is nothing to leave out.
+    """
+    every = {LEAVE_OUT: sorted(names), WITHOUT: sorted(bundled)}
+    found: list[Arm] = []
+    for arm in arms:
+        if arm.condition not in every or arm.argument != EVERY:
+            found.append(arm)
+        elif skills := every[arm.condition]:
+            found += [replace(arm, argument=name) for name in skills]
+        else:
+            raise UsageError(f"the arm {arm.name!r} has no skill to leave out: no task has several targets")
+    return tuple(dict.fromkeys(found))
+
+
 def refuse_unknown(arms: Iterable[Arm], names: Collection[str]) -> None:
     """Raise UsageError for an arm that names a skill which is not there; `names` are those that are."""
     for arm in arms:
-        for name in (arm.argument,) if arm.condition == LEAVE_OUT else arm.subset:
+        for name in (arm.argument,) if arm.condition in _LEAVING else arm.subset:
             if name not in names:
                 near = nearest(name, sorted(names))
                 hint = f"; did you mean {near!r}?" if near else ""
-                verb = "leaves out" if arm.condition == LEAVE_OUT else "stages"
+                verb = "leaves out" if arm.condition in _LEAVING else "stages"
                 raise UsageError(f"the arm {arm.name!r} {verb} a skill that is not in the collection{hint}")
 
 
@@ -168,7 +194,7 @@ def staged(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> tuple[Skill
     """
     if task.is_control and arm.condition not in OF_CONTROLS:
         return "a negative control has no target"
-    if not task.is_control and task.target_skills is None and arm.condition not in OF_CONTROLS:
+    if not task.is_control and task.target_skills is None and arm.condition not in (*OF_CONTROLS, SELF_GENERATED):
         return "the task names no target_skill"
     names = _names(task, arm, copies)
     if isinstance(names, str):
@@ -188,7 +214,8 @@ def _names(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> Sequence[st
     condition, targets = arm.condition, task.target_skills or ()
     if arm.subset:
         return arm.subset
-    if condition == CONTROL:
+    # What an agent writes for itself is staged when it has written it.
+    if condition in (CONTROL, SELF_GENERATED):
         return ()
     if condition in (FULL, ORDER):
         return list(copies)
@@ -196,6 +223,10 @@ def _names(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> Sequence[st
         if arm.argument not in copies:
             return f"the skill {arm.argument!r} is not in the collection"
         return [name for name in copies if name != arm.argument]
+    if condition == WITHOUT:
+        if arm.argument not in targets or len(targets) == 1:
+            return f"{arm.argument!r} is not one of several targets of the task"
+        return [name for name in targets if name != arm.argument]
     if condition in (TARGET, AGAIN, PLACEBO):
         return targets
     other = {

@@ -8,8 +8,10 @@ effects are differences of shares; both default to 0:
     target=0.3              effect of the target skill; skill.NAME=0.4 is that of one skill on its own tasks
     pair.A+B=0.2            added for a task of either where an arm of named skills (subset:...) has both
     order.A+B=0.1           added there where A is listed before B
-    full, plus_one, plus_unrelated, aa   as the target's unless given; order, leave_one_out as full's unless given
+    full, plus_one, plus_unrelated, aa, target_without   as the target's unless given
+    order, leave_one_out    as full's unless given
     negative, placebo       effect of an irrelevant skill, and of neutral text
+    self_generated          effect of what the agent writes for itself; create=1 is the share of trials in which it does
     hint                    on top, in arms with the hint
     control_full, control_negative   of negative controls, whose results are then biased
     spread=1                standard deviation of the tasks' difficulty, in logits; 0: all are equal
@@ -30,7 +32,7 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache, partial
 from statistics import NormalDist
 from typing import Any
@@ -43,6 +45,7 @@ from skill_health.documents._targets import target_name
 from skill_health.effectiveness.agents._api import Command, Job, Simulation
 from skill_health.effectiveness.agents._loop_stream import SKILLS, listed, read
 from skill_health.effectiveness.check.verifier_runs import FINAL
+from skill_health.effectiveness.creation.written import FOLDER
 from skill_health.effectiveness.records import (
     AGAIN,
     CONTROL,
@@ -54,7 +57,9 @@ from skill_health.effectiveness.records import (
     PLACEBO,
     PLUS_ONE,
     PLUS_UNRELATED,
+    SELF_GENERATED,
     TARGET,
+    WITHOUT,
     Arm,
 )
 from skill_health.effectiveness.sandbox._host import interpreter
@@ -71,11 +76,12 @@ FAILURES = {
 """Keys of the early endings -> the outcome of the trial."""
 EFFECTS = {
     "target": TARGET, "negative": NEGATIVE, "full": FULL, "plus_one": PLUS_ONE, "plus_unrelated": PLUS_UNRELATED,
-    "placebo": PLACEBO, "aa": AGAIN, "order": ORDER, "leave_one_out": "leave_one_out", "hint": "hint",
+    "placebo": PLACEBO, "self_generated": SELF_GENERATED, "target_without": WITHOUT, "aa": AGAIN,
+    "order": ORDER, "leave_one_out": LEAVE_OUT, "hint": "hint",
 }  # fmt: skip
 """Keys of effects -> the condition that has it; `hint` is added in every arm with the hint."""
 _CONTROLS = {"control_full": FULL, "control_negative": NEGATIVE}
-_SHARES = ("base", "invoke", "stray", "partial", *FAILURES)
+_SHARES = ("base", "invoke", "stray", "partial", "create", *FAILURES)
 _AMOUNTS = {"spread": 10.0, "sleep": 3600.0, "cost": 1000.0, "tokens": 1e8, "duration": 1e6}
 _WHOLE = ("seed", "difficulty")
 _SKILL = "skill."
@@ -100,6 +106,7 @@ class ScriptPlan:
     invoke: float = 0.9
     stray: float = 0.0
     partial: float = 0.5
+    create: float = 1.0
     tokens: float = 12_000.0
     cost: float = 0.01
     duration: float = 60.0
@@ -217,7 +224,7 @@ def _effect(plan: ScriptPlan, targets: tuple[str, ...] | None, arm: Arm, is_cont
         return _subset_effect(plan, targets or (), arm.subset)
     if condition == TARGET:
         return target
-    if condition in (NEGATIVE, PLACEBO):
+    if condition in (NEGATIVE, PLACEBO, SELF_GENERATED):
         return plan.effects.get(condition, 0.0)
     if condition in (ORDER, LEAVE_OUT):
         return plan.effects.get(condition, plan.effects.get(FULL, target))
@@ -349,6 +356,9 @@ def command(job: Job) -> Command:
     attempt = int(job.settings.get("attempt", 1))
     arm = parse_arm(job.arm)
     drawn = draw(plan, task.id, task.target_skills, arm, job.replication, task.is_control, attempt)
+    if job.creating:
+        planned = _creating(job, task, plan, drawn)
+        return _started(job, planned, (), partial(_program.act, planned, only_list=False))
     planned = _planned(job, task, plan, drawn)
     if not drawn.success or drawn.failure:
         return _started(job, planned, (), partial(_program.act, planned, only_list=False))
@@ -398,6 +408,18 @@ def _planned(job: Job, task: Task | None, plan: ScriptPlan, drawn: Drawn | None)
         "usage": asdict(drawn.usage),
         "cost_usd": drawn.cost_usd,
         "turns": drawn.turns,
+    }
+
+
+def _creating(job: Job, task: Task, plan: ScriptPlan, drawn: Drawn) -> dict[str, object]:
+    """The plan of a creator, which writes one skill or none."""
+    writes = next(_units(plan.seed, task.id, job.arm, job.replication, "create")) < plan.create
+    name = f"written-{task.id}".lower().replace(".", "-").replace("_", "-")
+    head = f"---\nname: {name}\ndescription: Written for {task.id}. Use when {task.id} is asked for.\n---\n"
+    files = {f"{FOLDER}/{name}/SKILL.md": f"{head}# Steps\n\nLook, do, check ({job.replication}).\n"}
+    return _planned(job, task, plan, replace(drawn, success=False, partial=False, invoked=False)) | {
+        "work": "write" if writes else "nothing",
+        "files": files if writes else {},
     }
 
 

@@ -30,11 +30,11 @@ from skill_health.documents._record import (
     TimeText,
 )
 from skill_health.documents._targets import bundle_digest
+from skill_health.documents.effect_report import VerdictWord
 
 HISTORY = "effectiveness-history.jsonl"
 KIND, VERSION = "effectiveness", 1
-EffectWord = Literal["helps", "any text helps", "unexplained gain", "no evidence", "harmful", "not testable", "biased"]
-VERDICTS: tuple[EffectWord, ...] = get_args(EffectWord)
+VERDICTS: tuple[VerdictWord, ...] = get_args(VerdictWord)
 _REASONS = 20
 
 
@@ -99,7 +99,7 @@ class EffectHistoryLine(OpenRecord, frozen=True, kw_only=True):
     """Of the primary test; null where it is not testable."""
     p_adjusted: Share | None
     """After the correction for several tests."""
-    verdict: EffectWord
+    verdict: VerdictWord
     """What the rules come to."""
     reason: str
     """Why."""
@@ -139,7 +139,7 @@ class ModelEffect(Record, frozen=True, kw_only=True):
     time: TimeText
     """When the run began, in UTC."""
     run_id: str
-    verdict: EffectWord
+    verdict: VerdictWord
     """What the rules came to."""
     reason: str
     """Why."""

@@ -64,6 +64,8 @@ class EffectManifest(OpenRecord, frozen=True, kw_only=True):
     """Pairs of task and arm that cannot be, and why."""
     skipped: tuple[SkippedTask, ...]
     """Tasks that were given and not used, and why."""
+    extends: tuple[RunIdText, ...] = ()
+    """The runs whose trials were taken over where nothing about them had changed, the first one first; often none."""
     pairs: tuple[FrozenPair, ...] = ()
     """Skills that were asked to be tried alone and together, with what the collection says of them."""
 
@@ -125,6 +127,8 @@ class FrozenAgent(OpenRecord, frozen=True, kw_only=True):
     """The most dollars that one trial may spend; null for no cap."""
     unproved: str = ""
     """What nobody sees of an agent that asks servers of its own with a key of its own; empty for all others."""
+    config: str = ""
+    """A hash of the settings that its results can depend on: its server, and what it is told by the configuration."""
 
 
 class FrozenTask(OpenRecord, frozen=True, kw_only=True):

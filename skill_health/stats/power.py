@@ -137,10 +137,10 @@ def smallest_p(differing: int) -> float:
     return min(2.0 ** (1 - differing), 1.0) if differing > 0 else 1.0
 
 
-def fewest_differing(tests: int, alpha: float = 0.05) -> int:
+def fewest_differing(tests: float, alpha: float = 0.05) -> int:
     """How many clusters must differ for the best of this many sign-flip tests to be significant after Holm.
 
-    6 for one test, 7 for two and three, 8 for four to six: 2^(1 - n) x tests must be below alpha.
+    Tests of less weight count as fractions. 6 for one test, 7 for two and three, 8 for four to six: 2^(1 - n) x tests must be below alpha.
 
     Raises:
         ValueError: for no test at all.

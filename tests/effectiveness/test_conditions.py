@@ -56,6 +56,15 @@ def test_arms_stage_the_skills_that_they_name(arm: str, names: str) -> None:
     assert parse_arm(arm).name == arm
 
 
+def test_a_bundle_is_staged_as_one_and_its_placebo_is_that_of_each() -> None:
+    both = replace(TASK, target_skills=("b", "e"))
+    for arm, names in {"target": "be", "aa": "be", "target_plus_one": "bce", "leave_one_out:e": "abcdf"}.items():
+        assert [each.name for each in staged(both, parse_arm(arm), COPIES) if isinstance(each, SkillCopy)] == list(
+            names
+        )
+    assert staged(both, parse_arm("placebo"), COPIES) == (placebo(COPIES["b"]), placebo(COPIES["e"]))
+
+
 @pytest.mark.parametrize(
     ("task", "arm", "why"),
     [

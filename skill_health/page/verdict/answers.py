@@ -9,8 +9,8 @@ from typing import Literal
 
 from skill_health.config.settings import Config
 from skill_health.documents.effect_composition import PairComposition, PairWord
-from skill_health.documents.effect_history import EffectWord, ModelEffect
-from skill_health.documents.effect_report import ArmContrast, EffectReport, ModelEffectReport
+from skill_health.documents.effect_history import ModelEffect
+from skill_health.documents.effect_report import ArmContrast, EffectReport, ModelEffectReport, VerdictWord
 from skill_health.documents.next_steps import NextStep
 from skill_health.documents.router_history import ModelRouting
 from skill_health.lint.report import LintReport
@@ -78,24 +78,26 @@ def effect(status: CollectionStatus, verdicts: Sequence[SkillVerdict]) -> SkillV
     return answer(SkillVerdict(word, tone, 3, reason), status, place, weak)
 
 
-_KNOWN: tuple[EffectWord, ...] = ("helps", "any text helps", "unexplained gain", "no evidence", "biased")
+_GOOD: tuple[VerdictWord, ...] = ("helps", "cheaper")
+_KNOWN: tuple[VerdictWord, ...] = (*_GOOD, "any text helps", "unexplained gain", "no evidence", "biased")
 
 
 def _word(
     known: Sequence[SkillVerdict], asked: int, whole: Sequence[ModelEffect], lines: Sequence[ModelEffect]
 ) -> tuple[str, Tone, bool]:
     """The answer in a word, its tone, and whether it is preliminary."""
-    sure: Counter[EffectWord | None] = Counter(each.effect for each in known if not each.preliminary)
-    maybe: Counter[EffectWord | None] = Counter(each.effect for each in known if each.preliminary)
+    sure: Counter[VerdictWord | None] = Counter(each.effect for each in known if not each.preliminary)
+    maybe: Counter[VerdictWord | None] = Counter(each.effect for each in known if each.preliminary)
     # A collection that does harm holds a skill that does, even where no single one has enough tasks to show it.
     harm = [each for each in whole if each.verdict == "harmful" and not _changed(each, lines)]
     if sure["harmful"] or any(not each.preliminary for each in harm):
         return "no", "bad", False
     if harm or maybe["harmful"]:
         return "no", "bad", True
-    if asked and sure["helps"] + maybe["helps"] == asked:
-        return "yes", "good", bool(maybe["helps"])
-    some = maybe["helps"] + sum(sure[word] for word in _KNOWN)
+    likely = sum(maybe[word] for word in _GOOD)
+    if asked and sum(sure[word] for word in _GOOD) + likely == asked:
+        return "yes", "good", bool(likely)
+    some = likely + sum(sure[word] for word in _KNOWN)
     return ("partly known", "warn", False) if some else ("not known", "unknown", False)
 
 
