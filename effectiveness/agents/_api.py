@@ -15,9 +15,15 @@ A module of this package whose name has no underscore in front is one agent; `cl
     listed(output)         the names that such a probe printed, None where they cannot be told
     read(output, job)      Reading: what its stream says; never raises for what the stream holds
 
-and imports nothing at its top that the base installation does not have. All agents are programs: they run inside the
-sandbox, and reach their model through the gateway alone, with a stand-in for the key. Only a simulated one may bring a
-function that does the same (`Command.simulation`), which is called where there is no sandbox.
+An agent that asks servers of its own, with a key of its own, can have no gateway. Its module says so by
+
+    OWN_KEY                the variable of that key, which then is in its sandbox
+    DOMAINS                of those servers: its sandbox has a way to them, and to nothing else
+    UNPROVED               what nobody sees of it; it runs only where the user accepts that by name
+
+A module imports nothing at its top that the base installation does not have. All agents are programs: they run inside
+the sandbox. The others reach their model through the gateway alone, with a stand-in for the key. Only a simulated one
+may bring a function that does the same (`Command.simulation`), which is called where there is no sandbox.
 """
 
 from __future__ import annotations
@@ -159,6 +165,11 @@ class StreamReading:
     def tool_calls(self) -> int:
         """How many tools it called, as far as the steps tell."""
         return sum(len(step.tools) for step in self.steps)
+
+
+def unproved_of(agent: Agent) -> str:
+    """What nobody sees of an agent that asks servers of its own; "" for all others."""
+    return str(getattr(agent, "UNPROVED", ""))
 
 
 class Agent(Protocol):

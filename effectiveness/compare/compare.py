@@ -200,6 +200,8 @@ def cautions(models: Sequence[ComparedModelEffect], reports: tuple[EffectReport,
         spec = model.model
         if model.simulated.before or model.simulated.after:
             yield f"{spec} is simulated: a script stood in for the agent, and nothing here says anything about a model"
+        if any(each.unproved for report in reports for each in report.models if each.model == spec):
+            yield f"{spec} ran under a weaker proof: nobody saw what it was offered, and its tokens are its own count"
         old, new = model.resolved.before, model.resolved.after
         if old and new and old != new:
             yield f"{spec} is another model now: {', '.join(old)} -> {', '.join(new)}"

@@ -69,6 +69,8 @@ from skill_health.stats.power import fewest_differing, preliminary_reasons
 from skill_health.text.numbers import signed
 
 ALPHA = 0.05
+FEW_REPLICATIONS = 3
+"""With fewer trials of each task in each arm, what an agent does cannot be told from what it happened to do."""
 NOT_ATTRIBUTED = Attribution((), (), None)
 _NAMES = {PLACEBO: "a placebo of the same length", NEGATIVE: "an irrelevant skill"}
 
@@ -79,7 +81,8 @@ class VerdictEvidence:
 
     `primary` is the target against the control, None where the run does not have both. `family` is how many such
     contrasts were tested together, `missing` is the share of the planned trials of these two arms that are not
-    scored, and `absent` whether they are missing by chance. `biased` are the negative controls that failed, and
+    scored, and `absent` whether they are missing by chance. `biased` are the negative controls that failed,
+    `replications` are the planned trials of each task in each arm, None where nobody planned them, and
     `efficiency` is what the other endpoint came to, None where it was not asked for. `extensions` is how often the run
     was extended, which is how often it could be looked at before.
     """
@@ -91,6 +94,7 @@ class VerdictEvidence:
     absent: Absence | None = None
     biased: Sequence[Control] = ()
     extensions: int = 0
+    replications: int | None = None
     attribution: Attribution = NOT_ATTRIBUTED
     efficiency: EfficiencyVerdict | None = None
 
@@ -108,6 +112,8 @@ def verdict(evidence: VerdictEvidence) -> EffectVerdict:
         "tasks",
         "trials",
     )
+    if evidence.replications is not None and evidence.replications < FEW_REPLICATIONS:
+        reasons.append(f"fewer than {FEW_REPLICATIONS} replications ({evidence.replications})")
     reasons += filter(None, [evidence.absent.uneven if evidence.absent else "", _extended(evidence.extensions)])
     return EffectVerdict(
         word=word, reason=reason, notes=tuple(_notes(evidence, word, success)), preliminary=tuple(reasons)
@@ -252,6 +258,9 @@ def notes(sheet: RunTrials, manifest: EffectManifest, models: Sequence[ModelEffe
     facts = sheet.facts
     if simulated := [model.spec for model in facts.models if model.simulated]:
         yield f"Simulated: the figures of {', '.join(simulated)} say nothing about any model."
+    for agent in facts.models:
+        if agent.unproved:
+            yield f"Weaker proof: of all figures of {agent.spec}, {agent.unproved}."
     if not manifest.sandbox.isolates:
         yield "Not isolated: the agents could read and change what is outside their workspaces."
     if sheet.foreign:
@@ -467,6 +476,7 @@ def _model(
         agent_version=model.version,
         resolved=tuple(sorted({result.resolved_model for result in column.results if result.resolved_model})),
         simulated=model.simulated,
+        unproved=model.unproved,
         planned=facts.planned(facts.tasks.values()),
         scored=column.scored,
         outcomes=column.outcomes,
@@ -529,6 +539,7 @@ def _part(
         missing=sum(arm.missing for arm in table if arm.arm in sides) / planned if planned else 1.0,
         absent=absent,
         margin=facts.margin,
+        replications=facts.replications,
         biased=biased,
         extensions=len(facts.extends),
         attribution=found.attributions[column.spec, scope] if scope.kind != "category" else NOT_ATTRIBUTED,

@@ -17,7 +17,8 @@ class TrialChoices:
     """What a run tries, with the configuration filling in what the command line leaves open.
 
     `sandbox` is "" for the first that works. `timeout_sec` is None where the tasks' own limits hold, `max_usd` of one
-    trial None where it follows from the price. `settings` are what the configuration says to agents of its choice,
+    trial None where it follows from the price. `weaker_proof` are agents that may run although nobody sees what they
+    are offered; only the command line says so. `settings` are what the configuration says to agents of its choice,
     `pairs` the skills that are tried alone and together.
     """
 
@@ -30,6 +31,7 @@ class TrialChoices:
     image: str = ""
     timeout_sec: float | None = None
     max_usd: float | None = None
+    weaker_proof: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     pairs: tuple[TriedPair, ...] = ()
 
@@ -51,5 +53,6 @@ def choices(options: Mapping[str, Any], configured: Effectiveness) -> TrialChoic
         image=configured.image,
         timeout_sec=options.get("timeout"),
         max_usd=options.get("max_usd_per_trial"),
+        weaker_proof=tuple(options.get("weaker_proof") or ()),
         settings={"acp-command": configured.acp_command, "acp-env": dict(configured.acp_env)},
     )

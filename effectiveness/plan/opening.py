@@ -17,7 +17,7 @@ from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import require_modules
 from skill_health.documents.effect_manifest import EffectManifest, FrozenAgent
-from skill_health.effectiveness.agents._api import Agent
+from skill_health.effectiveness.agents._api import Agent, unproved_of
 from skill_health.effectiveness.agents._load import AgentChoice, resolve
 from skill_health.effectiveness.gateway._api import Upstream
 from skill_health.effectiveness.plan.choices import TrialChoices
@@ -63,7 +63,11 @@ def open_models(
     Raises UsageError for a name that is none, an agent that is not installed, a missing key, and an arm that an agent
     cannot have.
     """
-    return tuple(_opened(spec, choices, routing, prices, keyless) for spec in dict.fromkeys(choices.agents))
+    models = tuple(_opened(spec, choices, routing, prices, keyless) for spec in dict.fromkeys(choices.agents))
+    weaker = {model.choice.name for model in models if unproved_of(model.choice.agent)}
+    if idle := [name for name in choices.weaker_proof if name not in weaker]:
+        raise UsageError(f"--weaker-proof {idle[0][:40]}: no agent of the run is called so and needs it")
+    return models
 
 
 def _opened(spec: str, choices: TrialChoices, routing: RouterSettings, prices: PriceTable, keyless: bool) -> AgentModel:
@@ -71,6 +75,8 @@ def _opened(spec: str, choices: TrialChoices, routing: RouterSettings, prices: P
     agent = choice.agent
     if hasattr(agent, "check"):
         agent.check(spec)
+    if (unseen := unproved_of(agent)) and choice.name not in choices.weaker_proof:
+        raise UsageError(f"{choice.name}: {unseen}. If that is good enough for you, give --weaker-proof {choice.name}")
     ordered = next((arm.name for arm in choices.arms if arm.condition == ORDER or _is_reversed(arm, choices)), "")
     if ordered and not agent.ORDERED:
         raise UsageError(

@@ -25,7 +25,7 @@ from skill_health.documents.effect_manifest import (
     LeftOutArm,
     SkippedTask,
 )
-from skill_health.effectiveness.agents._api import Job
+from skill_health.effectiveness.agents._api import Job, unproved_of
 from skill_health.effectiveness.plan.choices import TrialChoices
 from skill_health.effectiveness.plan.extend import Extension, extend_run, open_donor
 from skill_health.effectiveness.plan.forecast import TrialForecast, forecast, read_controls, read_earlier, study_notes
@@ -112,6 +112,7 @@ def _frozen_agent(model: AgentModel, plan: TrialPlan, routing: RouterSettings) -
         protocol=choice.protocol,
         base_url=model.upstream.endpoint.base_url if model.upstream else None,
         simulated=choice.agent.SIMULATED,
+        unproved=unproved_of(choice.agent),
         flags=tuple(_flags(model, plan)),
         price=model.price.to_json() if model.price else None,
         max_usd=model.max_usd,
@@ -178,6 +179,8 @@ def prepare(
     staged, left_out = stage(tasks, choices.arms, copies)
     if not staged:
         raise UsageError(f"there is nothing to try: {left_out[0].reason}" if left_out else "there is no task to try")
+    sandbox = _sandbox(choices)
+    _refuse_open_network(models, sandbox)
     plan = TrialPlan(
         tasks=tuple(sorted(tasks, key=lambda task: task.id)),
         models=models,
@@ -185,7 +188,7 @@ def prepare(
         staged=staged,
         left_out=left_out,
         choices=choices,
-        sandbox=_sandbox(choices),
+        sandbox=sandbox,
         secrets=secrets_of(models),
     )
     donor = open_donor(reports, extend, named)
@@ -207,6 +210,16 @@ def prepare(
 def _bundled(tasks: Sequence[Task]) -> set[str]:
     """The skills that are targets of a task together with others."""
     return {name for task in tasks if len(task.target_skills or ()) > 1 for name in task.target_skills or ()}
+
+
+def _refuse_open_network(models: Sequence[AgentModel], sandbox: FrozenSandbox) -> None:
+    """Raise UsageError where an agent with a key of its own could reach more than its servers."""
+    names = [model.choice.name for model in models if unproved_of(model.choice.agent)]
+    if names and "network" not in sandbox.isolates:
+        raise UsageError(
+            f"{names[0]} has a key of yours, so it runs only where it can reach its own servers and nothing else: take a "
+            f"sandbox that keeps the network apart, and not {sandbox.name}"
+        )
 
 
 def _sandbox(choices: TrialChoices) -> FrozenSandbox:

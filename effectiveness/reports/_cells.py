@@ -163,6 +163,17 @@ def reason(contrast: ArmContrast) -> str:
     return contrast.note or contrast.delta.note
 
 
+def weaker_proof(model: ModelEffectReport) -> str:
+    """What to say of an agent of which nobody sees what it is offered; "" for all others."""
+    return f"WEAKER PROOF: {model.unproved}." if model.unproved else ""
+
+
+def marked(report: EffectReport, name: str) -> str:
+    """The name of a model, with its mark where the proof of its figures is a weaker one."""
+    weaker = {model.model for model in report.models if model.unproved}
+    return f"{name} (weaker proof)" if name in weaker else name
+
+
 def why(verdict: EffectVerdict) -> str:
     """The reason of a verdict without the verdict's own word in front; "" for none."""
     return verdict.reason.removeprefix(f"{verdict.word}: ")

@@ -20,7 +20,7 @@ from skill_health.effectiveness.reports._cells import MEASURES
 EXTENSION = ".csv"
 _NUMBER = ("value", "low", "high", "n", "clusters", "p", "p_adjusted", "method", "note")
 _SHORT = ("value", "low", "high", "n")
-_PLACE = ("model", "agent", "simulated", "part", "skill", "category")
+_PLACE = ("model", "agent", "simulated", "weaker_proof", "part", "skill", "category")
 _TEST = (
     "name", "arm", "against", "kind", "tasks", "differing", "testable", "sign_flip_p", "wilcoxon_p", "correction",
     "normalised_gain", "over", "margin", "tost_p", "equivalent", "bias_p", "bias_p_adjusted", "failed",
@@ -62,7 +62,12 @@ class _Part(NamedTuple):
 
 def _parts(report: EffectReport) -> Iterator[_Part]:
     for model in report.models:
-        place = {"model": model.model, "agent": model.agent, "simulated": int(model.simulated)}
+        place = {
+            "model": model.model,
+            "agent": model.agent,
+            "simulated": int(model.simulated),
+            "weaker_proof": int(bool(model.unproved)),
+        }
         yield _Part({**place, "part": "collection"}, model.contrasts, model.arms, model.verdict.word)
         for skill in model.skills:
             own = {**place, "part": "skill", "skill": skill.skill}

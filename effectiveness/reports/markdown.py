@@ -255,7 +255,7 @@ def _leaders(report: EffectReport) -> Iterator[str]:
         yield ""
     rows = [
         [
-            *map(text, _cells.place(each)), text(each.model), points(each.delta),
+            *map(text, _cells.place(each)), text(_cells.marked(report, each.model)), points(each.delta),
             str(each.delta.clusters), text(each.verdict),
         ]
         for each in found[:_LEADERS]
@@ -296,6 +296,8 @@ def _facts(model: ModelEffectReport) -> Iterator[str]:
     yield f"- {version}{resolved}"
     if model.simulated:
         yield f"- {text(_cells.SIMULATED)}"
+    if weaker := _cells.weaker_proof(model):
+        yield f"- **{text(weaker)}**"
     yield from (f"- **Biased**: {text(why)}" for why in model.biased)
     yield from (f"- Preliminary: {text(why)}" for why in verdict.preliminary)
     yield from (f"- {text(note)}" for note in verdict.notes)

@@ -173,10 +173,11 @@ def _loud(texts: Iterable[str], look: RenderOptions, width: int) -> Iterator[str
 
 def _model(report: EffectReport, model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
     version = f" {model.agent_version}" if model.agent_version else ""
-    mark = "  SIMULATED" if model.simulated else ""
+    mark = f"{'  SIMULATED' if model.simulated else ''}{'  WEAKER PROOF' if model.unproved else ''}"
     yield paint(cut(f"{model.model}  ({model.agent}{version}){mark}", width), "bold", look.color)
     if gone := _cells.missing(model):
         yield from wrapped(gone, width)
+    yield from _loud(filter(None, [_cells.weaker_proof(model)]), look, width)
     yield from _loud((f"BIASED: {why}" for why in model.biased), look, width)
     yield from _verdict(model, look, width)
     yield ""
@@ -267,7 +268,7 @@ def _leaders(report: EffectReport, look: RenderOptions, width: int) -> Iterator[
     for each in report.leaderboard[:_LEADERS]:
         delta = f"{points(each.delta)} n {each.delta.clusters}"
         rank, what = _cells.place(each)
-        shown = f"{rank:>3}  {delta}  {each.verdict}  {what}, {each.model}"
+        shown = f"{rank:>3}  {delta}  {each.verdict}  {what}, {_cells.marked(report, each.model)}"
         yield f"  {cut(shown, width - 2)}"
     if len(report.leaderboard) > _LEADERS:
         yield f"  and {len(report.leaderboard) - _LEADERS:,} more"

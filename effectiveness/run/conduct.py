@@ -21,6 +21,7 @@ from skill_health.documents._record import record_values
 from skill_health.documents.effect_manifest import EffectManifest
 from skill_health.documents.effect_report import EffectReport
 from skill_health.documents.effect_result import TrialResult
+from skill_health.effectiveness.agents._api import unproved_of
 from skill_health.effectiveness.plan.extend import Extension
 from skill_health.effectiveness.plan.plan import TrialPlan
 from skill_health.effectiveness.plan.prepare import AT_ONCE, PreparedTrials
@@ -123,16 +124,22 @@ class _Conductor:
             self._interrupt = runner.interrupt
             with self._progress() as progress:
                 runner.on_result = lambda result: progress.update(result.outcome, self._spent())
-                await runner.run(terms.concurrency, terms.grace)
+                await progress.beside(runner.run(terms.concurrency, terms.grace))
         return runner.stopped or runner.capped or "; ".join(runner.down.values())
 
     async def _probe(self) -> str:
         """The probes that were not made yet. Raises GateError where one disagrees with the plan."""
         probing, terms = self._probing, self._terms
         left = len(probing.wanted) - len(probing.records)
+        for model in self._prepared.plan.models:
+            if unseen := unproved_of(model.choice.agent):
+                write_progress(self._stream, f"{model.spec}, under a weaker proof: {unseen}\n")
         if left and not terms.quiet:
             write_progress(self._stream, f"asking agents what they see with {left} sets of skills\n")
-        if stop := await probing.run(terms.concurrency, self._began, terms.grace):
+        with Progress(left, self._stream, quiet=terms.quiet, fine=("asked",), what="agents asked: ") as progress:
+            probing.on_probe = lambda probe: progress.update("disagrees" if probe.problems else "asked")
+            stop = await progress.beside(probing.run(terms.concurrency, self._began, terms.grace))
+        if stop:
             return stop
         if problems := probing.problems:
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""

@@ -106,6 +106,7 @@ def _line(
         agent_version=model.agent_version,
         resolved=model.resolved,
         simulated=model.simulated,
+        unproved=model.unproved,
         skill=skill,
         skill_digest=skill_digest,
         skills=part.skills if isinstance(part, SkillEffectReport) else (),

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput, StreamReading
+from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput, StreamReading, unproved_of
 from skill_health.effectiveness.gateway._api import GatewayLimits, GatewayTrace
 from skill_health.effectiveness.sandbox._in_process import run_in_process
 from skill_health.effectiveness.sandbox._run import run
@@ -50,10 +50,18 @@ def watched(cell: TrialSpec) -> dict[str, str]:
 async def open_line(cell: TrialSpec, at: Workplace, closed: bool = False) -> AsyncIterator[GatewaySession]:
     """The way to the model of a cell; there is nothing behind it for an agent that asks none.
 
-    A `closed` one refuses every call and only keeps what was asked.
+    A `closed` one refuses every call and only keeps what was asked. An agent that asks servers of its own has a way to
+    these, of which nothing is seen.
     """
     if cell.upstream is None:
-        yield GatewaySession()
+        if not unproved_of(cell.choice.agent):
+            yield GatewaySession()
+            return
+        from skill_health.effectiveness.gateway.tunnel import open_tunnel
+
+        domains = () if closed else tuple(getattr(cell.choice.agent, "DOMAINS", ()))
+        async with open_tunnel(domains, at.socket) as port:
+            yield GatewaySession(f"http://127.0.0.1:{at.port(port)}")
         return
     from skill_health.effectiveness.gateway.server import open_gateway
 

@@ -109,6 +109,8 @@ class EffectHistoryLine(OpenRecord, frozen=True, kw_only=True):
     """Why nothing of the model's figures is to be trusted."""
     cost_usd: Amount | None
     """Dollars of the model's whole run; null where not all are known."""
+    unproved: str = ""
+    """What nobody sees of an agent that ran under a weaker proof; empty for all others."""
     pairs: Count = 0
     """Pairs of skills that the run tried alone and together; a line with some and without a difference is about these
     alone.
@@ -157,6 +159,8 @@ class ModelEffect(Record, frozen=True, kw_only=True):
     """Why nothing of it is to be trusted."""
     preliminary: tuple[str, ...]
     """Why it is not final."""
+    unproved: str = ""
+    """What nobody sees of an agent that ran under a weaker proof; empty for all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,4 +239,5 @@ def _effect(line: EffectHistoryLine, digests: Mapping[str, str | None]) -> Model
             value=delta.value, low=delta.low, high=delta.high, n=delta.n, clusters=delta.clusters, note=""
         ),
         biased=line.biased[:_REASONS], preliminary=line.preliminary[:_REASONS],
+        unproved=line.unproved,
     )  # fmt: skip

@@ -125,6 +125,8 @@ class FrozenAgent(OpenRecord, frozen=True, kw_only=True):
     """The price of the model; null where none is known."""
     max_usd: Amount | None
     """The most dollars that one trial may spend; null for no cap."""
+    unproved: str = ""
+    """What nobody sees of an agent that asks servers of its own with a key of its own; empty for all others."""
     config: str = ""
     """A hash of the settings that its results can depend on: its server, and what it is told by the configuration."""
 

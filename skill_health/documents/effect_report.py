@@ -87,6 +87,8 @@ class ModelEffectReport(Record, frozen=True, kw_only=True):
     """What providers called the model in their answers."""
     simulated: bool
     """True where the results say nothing about any model."""
+    unproved: str = ""
+    """What nobody sees of this agent, which ran under a weaker proof by the user's wish; empty for all others."""
     planned: Count
     """Trials that were planned."""
     scored: Count
