@@ -272,12 +272,16 @@ async def _tried(
             start = await nothing_done(task, terms)
             end = await solved(task, terms) if task.oracle is not None else None
             found = dict.fromkeys([*_start_faults(start, task), *(_end_faults(end) if end else ())])
+            # Verifiers written for containers write beside the work; in a trial each runs once, over work that is kept.
+            changing = [each for each in found if each.kind == "verifier-changes" and task.recipe is not None]
+            found = dict.fromkeys(each for each in found if each not in changing)
             # Who passes nothing done is bought by everything, and a judge's part is not played.
             if end is not None and not found and not (task.rubric is not None and task.rubric.judged):
                 bought = await buy(task, terms, end.answers)
                 found.update(dict.fromkeys(TaskFault("verifier-bought", each.message) for each in bought))
         return replace(
-            checked, faults=(*checked.faults, *found), notes=(*checked.notes, *_state_notes(start, end)),
+            checked, faults=(*checked.faults, *found),
+            notes=(*checked.notes, *(each.message for each in changing), *_state_notes(start, end)),
             nothing_done=start, solved=end,
         )  # fmt: skip
 

@@ -32,6 +32,14 @@ tasks_options = all_of((
 ))  # fmt: skip
 """The tasks, and the skills that are tried on them."""
 
+_WHO = "Who may reach what tasks declare of the internet: scripts (oracles, verifiers), all, gateway (nobody)."
+_HOSTS = "Further hosts; where a task declares all, these alone."
+network_options = all_of((
+    click.option("--network", type=click.Choice(["gateway", "scripts", "all"]), metavar="WHO", help=_WHO),
+    click.option("--allow-host", "hosts", multiple=True, callback=listed, metavar="LIST", help=_HOSTS),
+))  # fmt: skip
+"""What of a network is granted."""
+
 study_options = all_of((
     click.option("--agents", multiple=True, callback=listed, metavar="LIST", help="Agents with models, as `effectiveness agents` names them."),
     click.option("--arms", multiple=True, callback=listed, metavar="LIST", help="Conditions (the first six of the manual, the control always)."),

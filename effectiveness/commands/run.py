@@ -13,7 +13,7 @@ from skill_health.bench.command_line import finish, print_lines
 from skill_health.core.errors import CLEAN, UsageError
 from skill_health.core.files import here
 from skill_health.core.times import time_option
-from skill_health.effectiveness.commands._options import spending_options, study_options, tasks_options
+from skill_health.effectiveness.commands._options import network_options, spending_options, study_options, tasks_options
 
 if TYPE_CHECKING:
     from skill_health.bench.schedule import RunOutcome
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Let agents do tasks with and without skills, and report.")
 @tasks_options
 @study_options
+@network_options
 @spending_options
 @click.option("--resume", "named", metavar="RUN", default="", help="Go on with this run, and with no other.")
 @click.option("--no-resume", is_flag=True, help="Begin anew, though the same run was not finished.")
@@ -57,6 +58,7 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
     from skill_health.effectiveness.plan.prepare import AT_ONCE, prepare
     from skill_health.effectiveness.run.conduct import TrialRunOptions, conduct
     from skill_health.effectiveness.sandbox._load import pick
+    from skill_health.effectiveness.workspace.images import drop_copies
 
     if options["named"] and options["no_resume"]:
         raise click.UsageError("--resume and --no-resume exclude each other")
@@ -64,6 +66,7 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
         raise click.UsageError(
             "--resume and --extend exclude each other: a run that goes on extends what it began with"
         )
+    click.get_current_context().call_on_close(drop_copies)
     inputs = load_inputs(tasks, options["skill_paths"], options["config_file"], options["skip_namesakes"])
     print_lines(inputs.notes)
     chosen = choices(options, inputs.config.effectiveness)
@@ -71,8 +74,12 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
         raise UsageError(
             "no agent is named: give --agents, such as --agents claude-code:MODEL (see `effectiveness agents`)"
         )
-    sandbox = pick(chosen.sandbox or None, chosen.image)
-    fit, skipped, lines = fit_tasks(inputs, options["skip_unfit"], sandbox, chosen.image, look_only=options["dry_run"])
+    own = any(task.contained for task in inputs.tasks)
+    sandbox = pick(chosen.sandbox or None, chosen.image, own=own)
+    fit, skipped, lines = fit_tasks(
+        inputs, options["skip_unfit"], sandbox, chosen.image, chosen.network, look_only=options["dry_run"],
+        tell=lambda line: print_lines([line]),
+    )  # fmt: skip
     print_lines(lines)
     at_once = options["concurrency"] or AT_ONCE
     if options["pairs"]:

@@ -9,6 +9,7 @@ from typing import Any
 from skill_health.config.settings import Effectiveness
 from skill_health.documents.effect_composition import TriedPair
 from skill_health.effectiveness.records import Arm
+from skill_health.effectiveness.workspace.images import GATEWAY_ONLY, NetworkChoice, network_choice
 from skill_health.effectiveness.workspace.staging import parse_arms
 
 
@@ -33,6 +34,7 @@ class TrialChoices:
     max_usd: float | None = None
     weaker_proof: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    network: NetworkChoice = GATEWAY_ONLY
     pairs: tuple[TriedPair, ...] = ()
 
 
@@ -55,4 +57,5 @@ def choices(options: Mapping[str, Any], configured: Effectiveness) -> TrialChoic
         max_usd=options.get("max_usd_per_trial"),
         weaker_proof=tuple(options.get("weaker_proof") or ()),
         settings={"acp-command": configured.acp_command, "acp-env": dict(configured.acp_env)},
+        network=network_choice(options.get("network"), options.get("hosts") or ()),
     )

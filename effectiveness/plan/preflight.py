@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 
 from skill_health import __version__
@@ -19,6 +20,7 @@ from skill_health.effectiveness.plan.inputs import TrialInputs
 from skill_health.effectiveness.run.runs import KIND
 from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.tasks._api import Task
+from skill_health.effectiveness.workspace.images import GATEWAY_ONLY, NetworkChoice, Tell, place_tasks
 from skill_health.effectiveness.workspace.scripts import ScriptOptions
 from skill_health.lint.cache import cache_folder
 from skill_health.registries.records import problem_line
@@ -29,21 +31,25 @@ _SHOWN = 3
 
 
 def fit_tasks(
-    inputs: TrialInputs, skip: bool, sandbox: str, image: str = "", *, look_only: bool = False
-) -> tuple[tuple[Task, ...], list[SkippedTask], list[str]]:
+    inputs: TrialInputs, skip: bool, sandbox: str, image: str = "", network: NetworkChoice = GATEWAY_ONLY, *,
+    look_only: bool = False, tell: Tell | None = None,
+) -> tuple[tuple[Task, ...], list[SkippedTask], list[str]]:  # fmt: skip
     """The tasks that may be used, the ones that may not as a manifest holds them, and lines that somebody should know.
 
     Oracles and verifiers are run in the back end `sandbox` where that was not done before for the same task and skills
-    in the same one; with `look_only` they are not, and nothing is written. Raises UsageError for tasks that must not be
+    in the same one; with `look_only` they are not, and nothing is written. Images of tasks are built before, which
+    `tell` is told; a task whose image cannot be had is skipped. Raises UsageError for other tasks that must not be
     used, unless they are to be skipped, and where none is left.
     """
+    placed = place_tasks(inputs.tasks, sandbox, image, network, tell, build=not look_only)
+    inputs = replace(inputs, tasks=placed.tasks)
     checked, tried = _checked(inputs, sandbox, image, look_only)
     bad = [SkippedTask(task=one.task.id, reasons=tuple(map(_said, one.faults))) for one in checked if not one.ok]
     broken = [SkippedTask(task=problem.path, reasons=(problem_line(problem),)) for problem in inputs.problems]
     skipped = sorted([*bad, *broken], key=lambda each: each.task)
     fit = tuple(one.task for one in checked if one.ok)
     lines = [f"{each.task} is not fit to use: {'; '.join(each.reasons[:_SHOWN])}" for each in skipped]
-    if skipped and not skip:
+    if any(each.task not in placed.failed for each in skipped) and not skip:
         more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
         raise UsageError(f"{lines[0]}{more}: fix it (`effectiveness check` tells all), or give --skip-unfit")
     if not fit:
@@ -55,7 +61,7 @@ def fit_tasks(
 
 def _checked(inputs: TrialInputs, sandbox: str, image: str, look_only: bool) -> tuple[tuple[TaskCheck, ...], int]:
     """The checks of all tasks, in their order, and how many of them were tried with their oracles, now or before."""
-    marks = {task.id: _mark(task, inputs, sandbox, image) for task in inputs.tasks}
+    marks = {task.id: _mark(task, inputs, sandbox, image, repr(task.network)) for task in inputs.tasks}
     known = cache_folder.read_sealed(cache_folder.TASKS).get("tasks")
     known = known if isinstance(known, dict) else {}
     there = {task.id: found for task in inputs.tasks if (found := _stored(task, known.get(marks[task.id]))) is not None}

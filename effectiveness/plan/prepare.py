@@ -179,7 +179,7 @@ def prepare(
     staged, left_out = stage(tasks, choices.arms, copies)
     if not staged:
         raise UsageError(f"there is nothing to try: {left_out[0].reason}" if left_out else "there is no task to try")
-    sandbox = _sandbox(choices)
+    sandbox = _sandbox(choices, tasks)
     _refuse_open_network(models, sandbox)
     plan = TrialPlan(
         tasks=tuple(sorted(tasks, key=lambda task: task.id)),
@@ -222,10 +222,12 @@ def _refuse_open_network(models: Sequence[AgentModel], sandbox: FrozenSandbox) -
         )
 
 
-def _sandbox(choices: TrialChoices) -> FrozenSandbox:
-    name = pick(choices.sandbox or None, choices.image)
+def _sandbox(choices: TrialChoices, tasks: Sequence[Task]) -> FrozenSandbox:
+    name = pick(choices.sandbox or None, choices.image, own=any(task.recipe for task in tasks))
     found = back_end(name)
-    return FrozenSandbox(name=name, version=found.found(), isolates=found.ISOLATES, image=choices.image)
+    return FrozenSandbox(
+        name=name, version=found.found(), isolates=found.ISOLATES, image=choices.image, network=str(choices.network)
+    )
 
 
 def _left_out(pairs: Sequence[LeftOutArm]) -> list[str]:

@@ -23,7 +23,7 @@ from skill_health.documents.effect_criteria import CriteriaVerdict, CriterionVer
 from skill_health.documents.effect_manifest import EffectManifest
 from skill_health.documents.effect_result import Outcome, TrialResult
 from skill_health.effectiveness.run.runs import TRIALS
-from skill_health.effectiveness.sandbox._run import to_the_end
+from skill_health.effectiveness.sandbox._run import SandboxError, to_the_end
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import is_inside
 from skill_health.effectiveness.trial.files import (
@@ -115,7 +115,7 @@ async def _one(folder: str, result: TrialResult, task: Task | None, terms: Scrip
     try:
         # The check before the run has tried the verifier of then; another one may hang whatever it is given.
         verified, criteria = await _verified(place, trial, task, terms, result, verdict.verifier_digest == digest)
-    except (BadArchive, OSError) as error:
+    except (BadArchive, OSError, SandboxError) as error:
         return Rescored(result, result, "skipped", (f"the kept workspace cannot be used: {error}",))
     reasons = [*_causes(trial, task, verdict, digest)]
     open_still = verified.verdict.outcome == UNJUDGED == result.outcome
@@ -159,7 +159,7 @@ async def _verified(
     place: str, trial: _KeptTrial, task: Task, terms: ScriptOptions, result: TrialResult, proved: bool
 ) -> tuple[Verified, tuple[CriterionVerdict, ...]]:
     """The verification of a kept workspace, and the verdicts of its criteria. Raises BadArchive and OSError."""
-    places = fresh(task)
+    places = fresh(task, terms.sandbox)
     async with removed(places.base):
         await to_the_end(asyncio.to_thread(unpack, os.path.join(place, NAME), places.workspace))
         final, _ = read_bytes(os.path.join(place, FINAL))

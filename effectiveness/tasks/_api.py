@@ -17,13 +17,14 @@ and runs nothing. It may raise `Refused` for a file that cannot be read safely; 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from skill_health.core.files import blake2b
 from skill_health.documents._targets import target_name
 from skill_health.effectiveness.rubric.model import Rubric
 from skill_health.effectiveness.tasks._folder import File, Folder
+from skill_health.effectiveness.tasks._image import ImageRecipe, NetworkGrant, TaskResources
 from skill_health.registries.records import BadRecord
 from skill_health.text.patterns import lazy
 
@@ -65,6 +66,21 @@ class SetupCommand:
 
 
 @dataclass(frozen=True, slots=True)
+class ContainedTask:
+    """What of a task is another in a container of its own image: its paths are real, and its limits can be held."""
+
+    recipe: ImageRecipe
+    resources: TaskResources
+    prompt: str
+    verifier: Script | None = field(repr=False)
+    oracle: Script | None = field(repr=False)
+    env: tuple[tuple[str, str], ...]
+    unsupported: tuple[str, ...]
+    blockers: tuple[str, ...]
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """One task. What the files hold was read once, so nothing that an agent does later changes it.
 
@@ -84,6 +100,12 @@ class Task:
     `checking` are the files that its commands have, in the folder that the variable of its `env` names.
 
     `preparation` are commands that are run in the workspace before the agent; they, too, have the files of `checking`.
+
+    `contained` is the same task in a container of an image of its own, None where it describes none. A task that is
+    to be run there has its `recipe`: its workspace begins as the image's working directory, `files` are none, and the
+    `places` are real paths, nothing of which is replaced.
+
+    `network` is what of a network a run grants to the task, None for nothing but the gateway.
 
     `digest` covers what a trial depends on before it is verified: prompt, files, environment and time limit.
     `verifier.digest` is apart, because a changed verifier only needs to verify again.
@@ -115,6 +137,21 @@ class Task:
     skills: tuple[str, ...] = ()
     folder: str = ""
     digest: str = ""
+    contained: ContainedTask | None = field(default=None, repr=False)
+    recipe: ImageRecipe | None = field(default=None, repr=False)
+    resources: TaskResources | None = None
+    network: NetworkGrant | None = None
+
+    def in_container(self) -> Task:
+        """The task as it is in a container of its own image; itself where it describes none."""
+        if self.contained is None:
+            return self
+        other = self.contained
+        return replace(
+            self, contained=None, recipe=other.recipe, resources=other.resources, prompt=other.prompt, files=(),
+            verifier=other.verifier, oracle=other.oracle, env=other.env, unsupported=other.unsupported,
+            blockers=other.blockers, digest=other.digest,
+        )  # fmt: skip
 
     @property
     def is_control(self) -> bool:

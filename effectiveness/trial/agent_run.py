@@ -10,8 +10,10 @@ from dataclasses import dataclass, field, replace
 
 from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput, StreamReading, unproved_of
 from skill_health.effectiveness.gateway._api import GatewayLimits, GatewayTrace
+from skill_health.effectiveness.gateway.proxy import open_proxy
 from skill_health.effectiveness.sandbox._in_process import run_in_process
-from skill_health.effectiveness.sandbox._run import run
+from skill_health.effectiveness.sandbox._resources import task_limits
+from skill_health.effectiveness.sandbox._run import run, to_the_end
 from skill_health.effectiveness.trial.redact import redact_around, secret_words
 from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.effectiveness.workspace.folders import write_files
@@ -126,13 +128,17 @@ async def run_agent(
     made = make(job)
     if made is None:
         return None
-    limits = replace(cell.limits, timeout_sec=timeout_sec)
+    limits = replace(task_limits(cell.limits, cell.task.resources), timeout_sec=timeout_sec)
     if made.simulation is not None and cell.choice.agent.SIMULATED and not at.sandbox.ISOLATES:
         raw = await run_in_process(at.box(), made.simulation, limits, stop)
     else:
-        command, readable = at.started(cell, made)
-        write_files(at.places.home, command.files)
-        raw = await run(at.sandbox, at.box(readable, online=bool(line.base_url)), command, limits, stop)
+        begun = await to_the_end(asyncio.to_thread(at.started, cell, made))
+        write_files(at.places.home, begun.command.files)
+        grant = cell.task.network if cell.task.network and cell.task.network.agent else None
+        box = at.box(begun.readable, online=bool(line.base_url), grant=grant, shown=begun.shown)
+        async with open_proxy(grant, box.proxy[0]) as passed:
+            raw = await run(at.sandbox, box, begun.command, limits, stop)
+        raw = replace(raw, notes=(*raw.notes, *passed.notes()))
     hidden = all_secrets(cell, line.key)
     kept = ((raw.stdout, raw.cut_stdout), (raw.stderr, raw.cut_stderr))
     out, err = (redact_around(each, hidden, at) for each, at in kept)

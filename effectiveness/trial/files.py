@@ -23,7 +23,7 @@ from skill_health.documents.effect_criteria import CriterionVerdict
 from skill_health.documents.effect_result import Invoked, TrialResult, TrialTests
 from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading, ToolUse, TrajectoryStep
 from skill_health.effectiveness.gateway._api import GatewayTrace
-from skill_health.effectiveness.sandbox._resources import how_enforced
+from skill_health.effectiveness.sandbox._resources import how_enforced, task_limits
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.trial.agent_run import AgentRun, timeout_of
 from skill_health.effectiveness.trial.outcome import AgentExit, numbers, outcome_of
@@ -139,6 +139,8 @@ MAX_FINAL = 1 << 20
 def description(cell: TrialSpec, at: Workplace) -> dict[str, Any]:
     """What was run, as trial.json says it: enough to run it again, and to verify it again."""
     task, choice = cell.task, cell.choice
+    held = task_limits(cell.limits, task.resources)
+    granted = task.network if task.network and task.network.agent else None
     return {
         "version": 1,
         "kind": "trial",
@@ -158,14 +160,24 @@ def description(cell: TrialSpec, at: Workplace) -> dict[str, Any]:
         "prompt": cell.prompt,
         "skills": [{"name": each.name, "digest": each.digest, "placebo": each.placebo} for each in cell.skills],
         "skills_folder": choice.agent.SKILLS,
-        "limits": {**asdict(cell.limits), "timeout_sec": timeout_of(cell), "usd": cell.max_usd},
+        "limits": {**asdict(held), "timeout_sec": timeout_of(cell), "usd": cell.max_usd},
         "sandbox": {
             "name": cell.back_end,
             "version": at.sandbox.found(),
             "isolates": list(at.sandbox.ISOLATES),
-            "enforced": how_enforced(at.sandbox, cell.limits),
+            "enforced": {
+                **how_enforced(at.sandbox, held, at.places.quota, at.own is None or bool(at.own.layers), granted),
+                **_times(task),
+            },
+            **({"image": at.own.name, "asked": asdict(task.resources)} if at.own and task.resources else {}),
         },
     }
+
+
+def _times(task: Task) -> dict[str, str]:
+    """The limits of time that a task has beside that of its agent, all of which end what they are of."""
+    recipe = {"build": f"{task.recipe.build_timeout_sec:g} s"} if task.recipe else {}
+    return {**recipe, **({"verifier": f"{task.verifier.timeout_sec:g} s"} if task.verifier else {})}
 
 
 def evidence(cell: TrialSpec, ran: AgentRun, seen: GatewayTrace | None, staged: Mapping[str, str]) -> dict[str, bytes]:

@@ -39,6 +39,7 @@ from skill_health.effectiveness.trial.outcome import AgentExit, disagreeing, end
 from skill_health.effectiveness.trial.prepare import Preparation, prepare
 from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.effectiveness.trial.verify import make_ready, verify
+from skill_health.effectiveness.workspace.images import image_links
 from skill_health.effectiveness.workspace.tree import FolderTree, TreeEntry, contents, pieces, read_tree
 from skill_health.effectiveness.workspace.workspace import (
     Workplace,
@@ -282,9 +283,9 @@ async def _judged(
     ready: Preparation,
 ) -> TrialRecord:
     """What the agent left, and what its verifier says of it where it has something to say."""
-    places = fresh(cell.task)
+    places = fresh(cell.task, at.sandbox, cell.limits)
     async with removed(places.base):
-        left = await to_the_end(asyncio.to_thread(_collect, cell, at, places.base, hidden, ready))
+        left = await to_the_end(asyncio.to_thread(_collect, cell, at, hidden, ready))
         if not story.end.verify:
             return replace(story, left=left)
         with open(places.final, "wb") as stream:
@@ -296,17 +297,19 @@ async def _judged(
         return replace(story, left=left, verified=graded(cell.task, criteria, verified), criteria=criteria)
 
 
-def _collect(cell: TrialSpec, at: Workplace, aside: str, hidden: tuple[str, ...], ready: Preparation) -> Left:
+def _collect(cell: TrialSpec, at: Workplace, hidden: tuple[str, ...], ready: Preparation) -> Left:
     """Look at the workspace once its agent is gone, pack it, and make it ready for the verifier.
 
-    What must not reach that goes to the folder `aside`.
+    What must not reach that goes into the folder around it, which no verifier sees.
     """
     folder, workspace = cell.choice.agent.SKILLS, at.places.workspace
     # An agent may have locked its own workspace; what lies in it is looked at all the same.
     os.chmod(workspace, 0o700)
     notes = [*ready.notes, *changed_skills(cell, workspace)]
     tree = read_tree(workspace)
-    told = diff(ready.before, tree, skip=(folder,))
+    links = image_links(at.own)
+    mine = tuple(entry for entry in tree.entries if entry.kind != "link" or links.get(entry.path) != entry.target)
+    told = diff(ready.before, replace(tree, entries=mine), skip=(folder,))
     files = {"diff.patch": told.text}
     try:
         kept = pack(tree, hidden)
@@ -317,5 +320,5 @@ def _collect(cell: TrialSpec, at: Workplace, aside: str, hidden: tuple[str, ...]
         notes.append(f"the workspace is not kept, so it cannot be verified again: {error}")
     # What was prepared is no work of the agent's.
     given = tuple(file for path, file in ready.before.items() if not path.startswith(f"{folder}/"))
-    notes += make_ready(replace(cell.task, files=given), at, tree, folder, aside)
+    notes += make_ready(replace(cell.task, files=given), at, tree, folder, at.places.base)
     return Left(files, told.changed, (*notes, *tree.problems))

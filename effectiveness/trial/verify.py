@@ -22,6 +22,7 @@ from skill_health.effectiveness.trial.rewards import (
     read_reward,
 )
 from skill_health.effectiveness.workspace.folders import Places, remove_tree
+from skill_health.effectiveness.workspace.images import image_links
 from skill_health.effectiveness.workspace.sanitise import sanitise
 from skill_health.effectiveness.workspace.scripts import ScriptSurroundings, run_script
 from skill_health.effectiveness.workspace.tree import FolderTree, remove_special
@@ -49,7 +50,7 @@ def make_ready(task: Task, at: Workplace, tree: FolderTree, folder: str, aside: 
     `tree` is what lies in it, `folder` that of staged skills ("" for none), and `aside` is where these go.
     """
     workspace = at.places.workspace
-    notes = sanitise(workspace, tree, task, at.inside.workspace, folder)
+    notes = sanitise(workspace, tree, task, at.inside.workspace, folder, image_links(at.own))
     return [*notes, *clear_for_verifier(workspace, tree, folder, aside)]
 
 

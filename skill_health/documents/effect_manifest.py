@@ -80,7 +80,9 @@ class FrozenSandbox(OpenRecord, frozen=True, kw_only=True):
     isolates: tuple[Isolation, ...]
     """What it keeps apart."""
     image: str
-    """The image of a container; empty for none."""
+    """The image of a container; empty for none, and where tasks have images of their own."""
+    network: str = "gateway"
+    """To whom hosts beside the gateway were granted: `gateway` for nobody, `scripts`, or `all`; then further hosts."""
 
 
 class FrozenTrialLimits(OpenRecord, frozen=True, kw_only=True):

@@ -192,5 +192,5 @@ def kept(place: Path) -> Iterator[tuple[str, bytes]]:
     for packed in place.glob("*.tar.gz"):
         with tarfile.open(packed) as archive:
             for entry in archive:
-                if (stream := archive.extractfile(entry)) is not None:
+                if entry.isfile() and (stream := archive.extractfile(entry)) is not None:
                     yield f"{packed.name}/{entry.name}", stream.read()

@@ -207,10 +207,29 @@ def test_a_skillsbench_task(table: str, legacy: bool, tmp_path: Path) -> None:
 def test_a_skillsbench_task_is_for_all_skills_that_it_brings(tmp_path: Path) -> None:
     text = str(BENCH["task.md"]).replace("  target_skill: sums\n", "")
     assert one(tmp_path / "a", {**BENCH, "task.md": text}).target_name == "sums"
-    two = one(tmp_path / "b", {**BENCH, "task.md": text, "environment/skills/more/SKILL.md": SKILL})
+    # By the name that it gives itself, as the collection knows it, whatever its folder is called.
+    more = "---\nname: more\ndescription: Adds more.\n---\n# More\n"
+    two = one(tmp_path / "b", {**BENCH, "task.md": text, "environment/skills/more_sums/SKILL.md": more})
     assert (two.target_skills, two.target_name, two.blockers) == (("more", "sums"), "more + sums", ())
     none = one(tmp_path / "c", {key: value for key, value in BENCH.items() if "skills" not in key} | {"task.md": text})
     assert none.target_skills is None and "no target skill" in none.blockers[0]
+
+
+def test_where_an_image_would_have_the_skills(tmp_path: Path) -> None:
+    lines = (
+        "FROM ubuntu:24.04", "COPY skills /root/.claude/skills", "WORKDIR /srv", "WORKDIR app", "COPY --chown=1 in.txt ./skills/sums lib/",
+        "COPY --from=other skills /x", "COPY ../skills /up", "COPY skills/gone /gone",
+    )  # fmt: skip
+    files = {**BENCH, "environment/Dockerfile": "\n".join(lines)}
+    write(tmp_path / "one", files)
+    (task,) = load_tasks([str(tmp_path / "one")]).tasks
+    assert task.contained is not None and task.contained.recipe is not None
+    assert task.contained.recipe.skill_places == (("skills", "/root/.claude/skills"), ("skills/sums", "/srv/app/lib"))
+
+
+def test_a_task_toml_of_before_version_1(tmp_path: Path) -> None:
+    text = str(HARBOR["task.toml"]).replace('schema_version = "1.4"', 'version = "0.0"')
+    assert one(tmp_path, {**HARBOR, "task.toml": text}).format == "harbor"
 
 
 @pytest.mark.parametrize("version", ['"1.3"', "1.3", "1.9", "1"])
