@@ -19,7 +19,14 @@ from skill_health.documents._targets import read_targets
 from skill_health.effectiveness.tasks._api import ContainedTask, Script, Task, script, task_digest
 from skill_health.effectiveness.tasks._bad import check_id, leftover
 from skill_health.effectiveness.tasks._folder import File, Folder, RefusedFile, is_inside
-from skill_health.effectiveness.tasks._image import CONTEXT, DOCKERFILE, read_recipe, read_resources
+from skill_health.effectiveness.tasks._image import (
+    CONTEXT,
+    DOCKERFILE,
+    is_of_skills,
+    read_recipe,
+    read_resources,
+    skills_of_context,
+)
 from skill_health.effectiveness.tasks._scripts import (
     ORACLE,
     RESERVED,
@@ -36,8 +43,6 @@ from skill_health.skill.parse import parse_skill
 
 # Images that hold no more than this machine must have anyway: a shell, the usual tools, Python.
 PLAIN = frozenset(("alpine", "bash", "buildpack-deps", "busybox", "debian", "python", "ubuntu"))
-# Where agents look for skills: which of those are there is what the conditions decide.
-_SKILL_PLACES = ("skills", "skill")
 _SILENT = frozenset(("LABEL", "MAINTAINER", "EXPOSE", "STOPSIGNAL", "CMD", "SHELL"))
 
 
@@ -47,8 +52,10 @@ class Image:
 
     `workdir` is "" where it sets none, `based` says whether it has named a base. `copied` are files by their absolute
     paths, each with the instruction that copied it; `files` are those in the working directory, relative to it.
+    `skills` is the folder of the context that is not copied.
     """
 
+    skills: str
     workdir: str = ""
     based: bool = False
     copied: dict[str, tuple[str, File]] = field(default_factory=dict)
@@ -58,12 +65,12 @@ class Image:
     blockers: list[str] = field(default_factory=list)
 
 
-def read_image(folder: Folder, file: str, workdir: str) -> Image:
-    """Read a Dockerfile and the files that it copies; a `workdir` that is not "" wins over its own.
+def read_image(folder: Folder, file: str, workdir: str, skills: str) -> Image:
+    """Read a Dockerfile and the files that it copies but `skills`; a `workdir` that is not "" wins over its own.
 
     Raises Refused for files that cannot be read safely.
     """
-    image = Image()
+    image = Image(skills)
     for line, name, rest in _instructions(folder.text(file)):
         where = f"{file}:{line}: {name[:20]} {rest[:60]}".rstrip()
         told = _apply(image, folder, name, rest, where)
@@ -143,12 +150,14 @@ def _copy(image: Image, folder: Folder, name: str, rest: str, where: str) -> str
     words = _words(rest)
     while words and words[0].startswith("--chown="):
         words.pop(0)
-    if len(words) < 2 or any(word.startswith("--") or any(mark in word for mark in "*?[$") for word in words):
+    if len(words) < 2:
         return ""
-    *sources, target = words
+    # Which skills are there is what the conditions decide, wherever the image would have had them.
+    *given, target = words
+    sources = [source for source in given if not is_of_skills(source, image.skills)]
+    if any(word.startswith("--") or any(mark in word for mark in "*?[$") for word in (*sources, target)):
+        return ""
     full = posixpath.normpath(posixpath.join("/", image.workdir, target))
-    if posixpath.basename(full) in _SKILL_PLACES and "/." in full:
-        return None
     for source in sources:
         plain = posixpath.normpath(source).lstrip("/") or "."
         found = f"{CONTEXT}/{plain}" if plain != "." else CONTEXT
@@ -160,7 +169,7 @@ def _copy(image: Image, folder: Folder, name: str, rest: str, where: str) -> str
             skip = ("Dockerfile", ".dockerignore", "skills") if plain == "." else ()
             copied = folder.tree(found, f"{full}/", skip)
         else:
-            into = len(sources) > 1 or target.endswith(("/", "/.")) or target == "." or full == image.workdir
+            into = len(given) > 1 or target.endswith(("/", "/.")) or target == "." or full == image.workdir
             copied = (folder.file(found, f"{full}/{posixpath.basename(plain)}" if into else full),)
         image.copied |= {posixpath.normpath(file.path): (where, file) for file in copied}
     return None
@@ -224,10 +233,11 @@ def read_environment(folder: Folder, table: str, settings: Mapping[str, Any], wo
     found = Environment(posixpath.normpath(settings.get("workdir") or workdir))
     if folder.has(f"{CONTEXT}/Dockerfile"):
         try:
-            image = read_image(folder, f"{CONTEXT}/Dockerfile", found.workdir if settings.get("workdir") else "")
+            wanted = found.workdir if settings.get("workdir") else ""
+            image = read_image(folder, f"{CONTEXT}/Dockerfile", wanted, skills_of_context(settings))
         except RefusedFile as refused:
             # An engine of containers may take what no trial can be given.
-            image = Image(blockers=[f"{refused.path}: {refused.message}"])
+            image = Image("", blockers=[f"{refused.path}: {refused.message}"])
         found.workdir = image.workdir or found.workdir
         found.files = image.files
         found.env |= image.env
@@ -402,7 +412,7 @@ def _contained(folder: Folder, parts: TaskParts, more: Sequence[str]) -> Contain
     if recipe is None:
         return None
     if recipe.context:
-        skills = posixpath.relpath(settings.get("skills_dir") or f"{CONTEXT}/{SKILLS}", CONTEXT)
+        skills = skills_of_context(settings)
         places = skill_places(folder, folder.text(f"{CONTEXT}/{DOCKERFILE}"), skills)
         recipe = replace(recipe, skill_places=tuple(dict.fromkeys(places)))
     given, missing = read_env(settings.get("env") or {}, f"{parts.table}.env")

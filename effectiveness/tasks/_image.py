@@ -92,7 +92,7 @@ def read_recipe(folder: Folder, settings: Mapping[str, Any]) -> ImageRecipe | No
     seconds = float(settings.get("build_timeout_sec") or BUILD_TIMEOUT)
     path = f"{CONTEXT}/{DOCKERFILE}"
     if folder.has(path):
-        skills = posixpath.relpath(settings.get("skills_dir") or f"{CONTEXT}/{_SKILLS}", CONTEXT)
+        skills = skills_of_context(settings)
         text = without_skills(folder.text(path), skills)
         left_out = (DOCKERFILE, skills)
         digest = _digest(text, workdir, _context(folder, left_out))
@@ -105,6 +105,11 @@ def read_recipe(folder: Folder, settings: Mapping[str, Any]) -> ImageRecipe | No
         raise RefusedFile("", f"docker_image {str(given)[:80]!r} is not the name of an image")
     text = f"FROM {given}\n"
     return ImageRecipe(text, "", (), _digest(text, workdir, ()), workdir, seconds)
+
+
+def skills_of_context(settings: Mapping[str, Any]) -> str:
+    """The folder of the task's skills, relative to the context."""
+    return posixpath.relpath(settings.get("skills_dir") or f"{CONTEXT}/{_SKILLS}", CONTEXT)
 
 
 def without_skills(text: str, skills: str) -> str:
@@ -140,7 +145,7 @@ def _without(lines: list[str], skills: str) -> list[str]:
     paths = [word for word in words if not word.startswith("--")]
     if any(option.startswith("--from") for option in options) or len(paths) < 2:
         return lines
-    sources = [path for path in paths[:-1] if not _is_skills(path, skills)]
+    sources = [path for path in paths[:-1] if not is_of_skills(path, skills)]
     if len(sources) == len(paths) - 1:
         return lines
     if not sources:
@@ -149,7 +154,7 @@ def _without(lines: list[str], skills: str) -> list[str]:
     return [" ".join([name, *options, f"[{quoted}]"])]
 
 
-def _is_skills(source: str, skills: str) -> bool:
+def is_of_skills(source: str, skills: str) -> bool:
     """Whether a source is the folder of skills or lies in it, be it by a pattern."""
     path = posixpath.normpath(source).lstrip("/")
     return (
