@@ -239,7 +239,7 @@ versions are at work, and tasks listed here as failing for a version or for want
 A network is granted to the scripts alone (`--network scripts`), as nearly all verifiers install pytest. Each state is
 verified once; `effectiveness check` does so three times, looks for leaks and plays hacks. It refuses several of these tasks
 for a leak: their skills hold what their verifiers know. One pass is no proof of a steady verifier: `r2r-mpc-control`
-simulates with noise, and its oracle's work failed one of six tests in two of four runs by hand.
+simulates with noise: the oracle passed when it was tried, and the two trials in which an agent did its work failed.
 
 Claude Code 2.1.197 and Codex 0.169.0, with scripts in the place of their models, have done the arms `control` and `target`
 of `ab-testing-stats`, `court-form-filling`, `hvac-control` (five skills) and `offer-letter-generator` here: each control
