@@ -12,6 +12,11 @@ CONDITIONS = (CONTROL, TARGET, NEGATIVE, FULL, PLUS_ONE, PLUS_UNRELATED)
 """The six conditions of the plan."""
 PLACEBO, AGAIN, LEAVE_OUT, ORDER = "placebo", "aa", "leave_one_out", "order"
 HINT = "+hint"
+FILES, PROMPT, MCP, COMPILED = "files", "prompt", "mcp", "compiled"
+DELIVERIES = (FILES, PROMPT, MCP, COMPILED)
+"""How staged skills reach an agent: files where it looks for them, text in the prompt, or a server's tools."""
+SERVED = (MCP, COMPILED)
+"""The deliveries by a server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +37,22 @@ class SkillCopy:
 class Arm:
     """One condition of a run. `argument` is the skill of leave_one_out, or the seed of order; "" for all others.
 
-    With `hint` the prompt ends with a line that names the staged skills: knowledge instead of discovery.
+    With `hint` the prompt ends with a line that names the staged skills: knowledge instead of discovery. `delivery` is
+    one of DELIVERIES.
     """
 
     condition: str
     argument: str = ""
     hint: bool = False
+    delivery: str = FILES
 
     @property
     def name(self) -> str:
-        """The arm in records and on the command line: `target`, `order:7`, `leave_one_out:csv-cleaning+hint`."""
-        return f"{self.condition}{':' if self.argument else ''}{self.argument}{HINT if self.hint else ''}"
+        """The arm in records and on the command line: `target`, `order:7`, `target@mcp`, `leave_one_out:a+hint`."""
+        way = "" if self.delivery == FILES else f"@{self.delivery}"
+        return f"{self.condition}{':' if self.argument else ''}{self.argument}{way}{HINT if self.hint else ''}"
+
+    @property
+    def served(self) -> bool:
+        """Whether a server gives the skills."""
+        return self.delivery in SERVED

@@ -36,6 +36,7 @@ study_options = all_of((
     click.option("--agents", multiple=True, callback=listed, metavar="LIST", help="Agents with models, as `effectiveness agents` names them."),
     click.option("--arms", multiple=True, callback=listed, metavar="LIST", help="Conditions (the first six of the manual, the control always)."),
     click.option("--hint", type=click.Choice(["no", "also", "only"]), help="Arms that name the skills to the agent: also, or only (no)."),
+    click.option("--delivery", multiple=True, callback=listed, metavar="LIST", help="How skills reach the agent, one or more of files, prompt, mcp, compiled (files)."),
     click.option("--reps", type=click.IntRange(1, 1000), metavar="N", help="Replications of each task in each arm (3)."),
     click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of the order of trials and of resampling (1)."),
     click.option("--margin", type=click.FloatRange(0, 1), metavar="X", help="Difference of success that still counts as none (0.10)."),

@@ -43,6 +43,7 @@ from skill_health.effectiveness.workspace.workspace import (
     changed_skills,
     digests_on_disk,
     fresh,
+    is_staged,
     open_workplace,
     removed,
 )
@@ -230,7 +231,7 @@ async def _trial(cell: TrialSpec, at: Workplace, place: str) -> tuple[dict[str, 
     staged = digests_on_disk(at.places.workspace, cell.choice.agent.SKILLS)
     if ready.problem:
         story, hidden = TrialRecord(AgentExit("infrastructure", ready.problem)), all_secrets(cell)
-    elif staged == {skill.name: skill.digest for skill in cell.skills}:
+    elif is_staged(cell, at):
         story, hidden = await _acted(cell, at)
     else:
         story = TrialRecord(disagreeing("what was staged is not on the disk as it was planned"))
@@ -294,7 +295,7 @@ def _collect(cell: TrialSpec, at: Workplace, aside: str, hidden: tuple[str, ...]
     folder, workspace = cell.choice.agent.SKILLS, at.places.workspace
     # An agent may have locked its own workspace; what lies in it is looked at all the same.
     os.chmod(workspace, 0o700)
-    notes = [*ready.notes, *changed_skills(cell, workspace)]
+    notes = [*ready.notes, *changed_skills(cell, at)]
     tree = read_tree(workspace)
     told = diff(ready.before, tree, skip=(folder,))
     files = {"diff.patch": told.text}

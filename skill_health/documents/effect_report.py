@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from skill_health.documents._record import Count, FullFigure, Record, Share
 
 VerdictWord = Literal["helps", "any text helps", "unexplained gain", "no evidence", "harmful", "not testable", "biased"]
-ContrastKind = Literal["primary", "secondary", "interaction", "calibration", "descriptive"]
+ContrastKind = Literal[
+    "primary", "secondary", "interaction", "discovery", "knowledge", "delivery", "calibration", "descriptive"
+]
 Correction = Literal["holm", "benjamini-hochberg", "none"]
 Flip = Literal["gained", "lost", "same", "missing"]
 
@@ -134,6 +136,8 @@ class ArmFigures(Record, frozen=True, kw_only=True):
     """Mean over tasks."""
     tool_calls: FullFigure
     """Mean over tasks."""
+    skill_calls: FullFigure | UnsetType = UNSET
+    """Mean over tasks: calls of tools of the server of skills per trial; not there where none gave the skills."""
     flags: tuple[Literal["floor", "ceiling"], ...]
     """floor: at most 5 % pass; ceiling: at least 95 % do."""
 
@@ -163,7 +167,9 @@ class ArmContrast(Record, frozen=True, kw_only=True):
     against: str
     """What it is compared with."""
     kind: ContrastKind
-    """What it is for: primary decides the verdict, calibration and descriptive decide nothing."""
+    """What it is for: primary decides the verdict, calibration and descriptive decide nothing. discovery: what is lost
+    without the hint; knowledge: two deliveries with the hint; delivery: two without it.
+    """
     tasks: Count
     """Tasks of which both sides were scored."""
     differing: Count
