@@ -17,13 +17,15 @@ from skill_health.documents.effect_report import (
 )
 from skill_health.documents.effect_result import SCORED
 from skill_health.effectiveness.records import CONTROL, TARGET
-from skill_health.text.numbers import NOTHING, amount, bracket, count, p_value, share
+from skill_health.text.numbers import NOTHING, amount, bracket, count, p_value, quantity, share
 
 MEASURES = {
     "input_tokens": "tokens read", "output_tokens": "tokens written", "cached_tokens": "tokens from a cache",
     "cost_usd": "US dollars", "duration_ms": "ms", "turns": "turns", "tool_calls": "tool calls",
 }  # fmt: skip
 """What is measured beside success, as it is called, each per trial."""
+KINDS = {"discovery": "discovery penalty", "knowledge": "knowledge quality", "delivery": "delivery"}
+"""What contrasts between hints and between deliveries are about."""
 _OVER = {"controls": "controls", "all": "all tasks", None: "all tasks"}
 WHOLE = "(the whole collection)"
 SIMULATED = "SIMULATED: a script stood in for the agent, so these numbers say nothing about any model or any skill."
@@ -44,8 +46,24 @@ def name_of(contrast: ArmContrast) -> str:
 
 
 def label(contrast: ArmContrast) -> str:
-    """The same as short as it goes: "target - control"."""
-    return f"{contrast.arm} - {contrast.against}"
+    """The same as short as it goes, with what it is about: "target - control", "target+hint - target, discovery penalty"."""
+    word = KINDS.get(contrast.kind, "")
+    return f"{contrast.arm} - {contrast.against}{', ' if word else ''}{word}"
+
+
+def delivered(arms: Sequence[ArmFigures]) -> list[ArmFigures]:
+    """The arms that stage skills, where they are delivered in several ways; none else."""
+    staged = [arm for arm in arms if arm.arm != CONTROL]
+    return staged if any("@" in arm.arm for arm in staged) else []
+
+
+def delivery_row(arm: ArmFigures) -> list[str]:
+    """What a delivery takes: tokens, and calls of the server where there is one."""
+    calls = NOTHING if arm.skill_calls is None else quantity(arm.skill_calls)
+    return [share(arm.success), quantity(arm.input_tokens), quantity(arm.output_tokens), calls, f"{arm.trials:,}"]
+
+
+DELIVERY_HEAD = ("arm", "success %", "tokens read", "tokens written", "calls of the server", "n")
 
 
 def headline(contrasts: Sequence[ArmContrast]) -> ArmContrast | None:

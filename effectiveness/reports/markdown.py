@@ -134,6 +134,15 @@ def arms(found: Sequence[ArmFigures], title: str = "Arms") -> Iterator[str]:
         yield ""
 
 
+def deliveries(found: Sequence[ArmFigures]) -> Iterator[str]:
+    """What each delivery of skills takes, per trial; nothing where all are files."""
+    rows = [[text(arm.arm), *_cells.delivery_row(arm)] for arm in _cells.delivered(found)]
+    if rows:
+        yield "### Deliveries of the skills, per trial"
+        yield ""
+        yield from markdown_table(_cells.DELIVERY_HEAD, rows)
+
+
 def costs(found: Sequence[ArmContrast]) -> Iterator[str]:
     """What one arm takes more than another, per trial."""
     names = [name for name in DELTAS if any(getattr(each.deltas, name).value is not None for each in found)]
@@ -208,6 +217,7 @@ def _model(report: EffectReport, model: ModelEffectReport) -> Iterator[str]:
     yield from contrasts(model.contrasts)
     yield from skills(model)
     yield from arms(model.arms)
+    yield from deliveries(model.arms)
     yield from costs(model.contrasts)
     yield from _controls(report, model)
     yield from _categories(model)

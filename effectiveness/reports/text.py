@@ -30,6 +30,12 @@ def arms(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[
         yield ""
 
 
+def deliveries(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
+    """What each delivery of skills takes, per trial; nothing where all are files."""
+    rows = [[arm.arm, *_cells.delivery_row(arm)] for arm in _cells.delivered(model.arms)]
+    yield from _titled("Deliveries of the skills, per trial", _cells.DELIVERY_HEAD, rows, look, width)
+
+
 def costs(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
     """What each arm of a contrast costs more, per trial; those of the headline alone where the terminal is narrow."""
     found = [each for each in model.contrasts if any(getattr(each.deltas, name).value is not None for name in DELTAS)]
@@ -143,6 +149,7 @@ def _model(report: EffectReport, model: ModelEffectReport, look: RenderOptions, 
     yield from _plot("Effect on success, in points", rows, look, width)
     yield from _plot(*_skills(model), look, width)
     yield from arms(model, look, width)
+    yield from deliveries(model, look, width)
     yield from costs(model, look, width)
     yield from _controls(report, model, look, width)
     yield from _plot("Target against control by category", _categories(model), look, width)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import Meta
 
 from skill_health.documents._record import Count, FullFigure, Record, Share
 
@@ -136,8 +136,8 @@ class ArmFigures(Record, frozen=True, kw_only=True):
     """Mean over tasks."""
     tool_calls: FullFigure
     """Mean over tasks."""
-    skill_calls: FullFigure | UnsetType = UNSET
-    """Mean over tasks: calls of tools of the server of skills per trial; not there where none gave the skills."""
+    skill_calls: FullFigure | None = None
+    """Mean over tasks: calls of tools of the server of skills per trial; null where none gave the skills."""
     flags: tuple[Literal["floor", "ceiling"], ...]
     """floor: at most 5 % pass; ceiling: at least 95 % do."""
 
