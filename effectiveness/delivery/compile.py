@@ -107,15 +107,21 @@ def compile_text(lines: Sequence[str], first_line: int = 1) -> tuple[KnowledgeNo
     body = parse_document(tuple(lines), first_line)
     titles, steps = _titles(body), _steps(body)
     made: list[KnowledgeNode] = []
+    parts: dict[int, list[Statement]] = {}
+    codes: dict[int, list[CodeExample]] = {}
     for line, block in _blocks(body):
         section = titles[line] if line < len(titles) else ()
         step = steps[line] if line < len(steps) else 0
         if isinstance(block, CodeBlock):
-            _show(made, block, body.lines, section, step)
+            _show(made, codes, block, body.lines, section, step)
         elif isinstance(block, _Row):
             made.append(_row(block, section))
         else:
-            _tell(made, block, body.lines, section, step)
+            _tell(made, parts, block, body.lines, section, step)
+    made = [
+        replace(node, constraints=tuple(parts.get(at, ())), examples=tuple(codes.get(at, ())))
+        for at, node in enumerate(made)
+    ]
     carried = {title for node in made for title in node.section}
     made += [
         _node(Statement(each.title, each.line, severity_of(each.title)), titles[each.line][:-1])
@@ -230,7 +236,12 @@ def _node(said: Statement, section: tuple[_Title, ...]) -> KnowledgeNode:
 
 
 def _tell(
-    made: list[KnowledgeNode], prose: Prose, lines: Sequence[str], section: tuple[_Title, ...], step: int
+    made: list[KnowledgeNode],
+    parts: dict[int, list[Statement]],
+    prose: Prose,
+    lines: Sequence[str],
+    section: tuple[_Title, ...],
+    step: int,
 ) -> None:
     """Add what a paragraph says: nodes of its own, or to the step whose item it stands in."""
     for said in sentences(prose):
@@ -239,7 +250,7 @@ def _tell(
         elif made and made[-1].kind == "step" and made[-1].group == step:
             marker = _NUMBER.match(lines[said.line - 1]) if said.line == prose.line and said.line != step else None
             part = replace(said, text=f"{marker.group(1)} {said.text}" if marker else said.text)
-            made[-1] = replace(made[-1], constraints=(*made[-1].constraints, part))
+            parts.setdefault(len(made) - 1, []).append(part)
         else:
             marker = _NUMBER.match(lines[step - 1])
             made.append(
@@ -251,17 +262,21 @@ def _tell(
 
 
 def _show(
-    made: list[KnowledgeNode], block: CodeBlock, lines: Sequence[str], section: tuple[_Title, ...], step: int
+    made: list[KnowledgeNode],
+    codes: dict[int, list[CodeExample]],
+    block: CodeBlock,
+    lines: Sequence[str],
+    section: tuple[_Title, ...],
+    step: int,
 ) -> None:
     """Add code to what it follows in its section, or as a node of its own."""
     fence = lines[block.line - 1].lstrip(" \t>") if block.fenced and block.line <= len(lines) else ""
     info = fence[fence.find(fence[0]) :].lstrip("`~").strip() if fence[:1] in ("`", "~") else block.info
     code = CodeExample(block.text.rstrip("\n"), block.line, info)
     last = made[-1] if made else None
-    if last is not None and last.section == section and (not step or last.group == step):
-        made[-1] = replace(last, examples=(*last.examples, code))
-    else:
-        made.append(KnowledgeNode("example", "plain", block.line, "", section, examples=(code,)))
+    if last is None or last.section != section or (step and last.group != step):
+        made.append(KnowledgeNode("example", "plain", block.line, "", section))
+    codes.setdefault(len(made) - 1, []).append(code)
 
 
 def _row(row: _Row, section: tuple[_Title, ...]) -> KnowledgeNode:
