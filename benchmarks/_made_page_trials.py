@@ -14,6 +14,7 @@ from benchmarks._made_page import Known, Texts, append, write_json
 from simulators.agents.scripted import draw, parse_plan
 from skill_health.bench.manifest import digest
 from skill_health.documents._record import TokenUsage, convert_record, record_values
+from skill_health.documents._targets import read_targets
 from skill_health.documents.effect_manifest import EffectManifest
 from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.effects.build import build_report
@@ -108,7 +109,9 @@ def _result(
     # Skills help, do nothing, or harm.
     effect = (0.5, 0.25, -0.25, 0.0)[number // _TESTED % 4]
     plan = parse_plan(f"base=0.4,target={effect},seed={seed}")
-    drawn = draw(plan, task["id"], task["target_skill"], parse_arm(arm), replication, task["target_skill"] is None)
+    drawn = draw(
+        plan, task["id"], read_targets(task["target_skill"]), parse_arm(arm), replication, task["target_skill"] is None
+    )
     lost, late = rng.random() < 0.01, rng.random() < 0.02
     outcome: Any = "infrastructure" if lost else "timeout" if late else "pass" if drawn.success else "fail"
     return TrialResult(

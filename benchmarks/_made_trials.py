@@ -11,6 +11,7 @@ from typing import Any
 
 from simulators.agents.scripted import draw, parse_plan
 from skill_health.documents._record import TokenUsage, record_values
+from skill_health.documents._targets import read_targets
 from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.records import CONDITIONS
 from skill_health.effectiveness.workspace.staging import parse_arm
@@ -115,7 +116,11 @@ def made_task(number: int) -> dict[str, Any]:
 
 def _result(rng: random.Random, task: dict[str, Any], spec: str, arm: str, replication: int, seed: int) -> TrialResult:
     drawn = draw(
-        parse_plan(f"base=0.4,target=0.25,seed={seed}"), task["id"], task["target_skill"], parse_arm(arm), replication
+        parse_plan(f"base=0.4,target=0.25,seed={seed}"),
+        task["id"],
+        read_targets(task["target_skill"]),
+        parse_arm(arm),
+        replication,
     )
     lost = rng.random() < 0.01
     outcome: Any = (

@@ -11,6 +11,11 @@ PLUS_ONE, PLUS_UNRELATED = "target_plus_one", "target_plus_unrelated"
 CONDITIONS = (CONTROL, TARGET, NEGATIVE, FULL, PLUS_ONE, PLUS_UNRELATED)
 """The six conditions of the plan."""
 PLACEBO, AGAIN, LEAVE_OUT, ORDER = "placebo", "aa", "leave_one_out", "order"
+SUBSET, JOIN = "subset", "+"
+"""The condition with exactly the named skills, and what joins their names, in the order in which they are listed."""
+WITHOUT, SELF_GENERATED = "target_without", "self_generated"
+EVERY = "all"
+"""In the place of the skill that an arm leaves out: one arm for each."""
 HINT = "+hint"
 FILES, PROMPT, MCP, COMPILED = "files", "prompt", "mcp", "compiled"
 DELIVERIES = (FILES, PROMPT, MCP, COMPILED)
@@ -35,7 +40,9 @@ class SkillCopy:
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One condition of a run. `argument` is the skill of leave_one_out, or the seed of order; "" for all others.
+    """One condition of a run. `argument` is the skill that is left out, the seed of order, or the names of subset.
+
+    It is "" for all others.
 
     With `hint` the prompt ends with a line that names the staged skills: knowledge instead of discovery. `delivery` is
     one of DELIVERIES.
@@ -47,6 +54,11 @@ class Arm:
     delivery: str = FILES
 
     @property
+    def agents(self) -> int:
+        """How many agents a trial starts, one after the other: the creator of a skill is one of its own."""
+        return 2 if self.condition == SELF_GENERATED else 1
+
+    @property
     def name(self) -> str:
         """The arm in records and on the command line: `target`, `order:7`, `target@mcp`, `leave_one_out:a+hint`."""
         way = "" if self.delivery == FILES else f"@{self.delivery}"
@@ -56,3 +68,8 @@ class Arm:
     def served(self) -> bool:
         """Whether a server gives the skills."""
         return self.delivery in SERVED
+
+    @property
+    def subset(self) -> tuple[str, ...]:
+        """The skills of a subset in listing order; () for every other condition."""
+        return tuple(self.argument.split(JOIN)) if self.condition == SUBSET else ()

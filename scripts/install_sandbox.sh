@@ -1,9 +1,13 @@
 #!/usr/bin/env bash
-# Installs bubblewrap, the sandbox of agents and verifiers, and ripgrep, which OpenCode needs, from Debian's packages.
+# Installs bubblewrap and podman, the sandboxes of agents and verifiers, debootstrap, which makes base images for the latter,
+# and ripgrep, which OpenCode needs, from Debian's packages.
 # Does nothing where they are there; says what to do where it may not install.
 set -euo pipefail
 missing=()
 command -v bwrap > /dev/null || missing+=(bubblewrap)
+command -v podman > /dev/null || missing+=(podman)
+command -v runc > /dev/null || missing+=(runc)
+command -v debootstrap > /dev/null || missing+=(debootstrap)
 command -v rg > /dev/null || missing+=(ripgrep)
 [[ ${#missing[@]} -gt 0 ]] || exit 0
 if [[ $(id -u) -ne 0 ]] || ! command -v apt-get > /dev/null; then

@@ -12,10 +12,12 @@ import tarfile
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from agent_server import AgentServer, Play
+from agent_trials import FOLDER, program
 from run_made import SKILLS, rows, the_run, write_collection
 
 from skill_health import __version__
@@ -382,6 +384,47 @@ def test_every_agent_of_the_wheel_sees_what_is_staged(full: Installation, tmp_pa
     assert probed.returncode == 0, probed.stdout + probed.stderr
     assert f"Probed in {sandbox}, without a model:" in probed.stdout
     assert "loop: the staged skills and no others are listed and offered" in probed.stdout
+
+
+PROGRAMS = {
+    "loop": "",
+    "claude-code": "claude",
+    "codex": "codex",
+    "gemini-cli": "gemini",
+    "opencode": "opencode",
+    "qwen-code": "qwen",
+}
+"""Every agent that a gateway can stand behind, with its program; ours needs none."""
+
+
+@pytest.mark.parametrize("agent", PROGRAMS)
+def test_every_agent_of_the_wheel_does_a_task(full: Installation, tmp_path: Path, agent: str) -> None:
+    """One trial without the skill and one with it, in bubblewrap, against a model on this machine."""
+    if not back_end("bubblewrap").found():
+        pytest.skip(back_end("bubblewrap").missing())
+    path = os.environ["PATH"]
+    if name := PROGRAMS[agent]:
+        path = f"{Path(program(name)).parent}{os.pathsep}{Path(FOLDER, name, 'node_modules', '.bin')}{os.pathsep}{path}"
+    module = import_module(f"skill_health.effectiveness.agents.{agent.replace('-', '_')}")
+    protocol = module.PROTOCOLS[0]
+    write_collection(tmp_path, 1, 0)
+    watched = {name: f"Does {name}. Use when {name} is needed." for name in SKILLS}
+    play = Play(watched=watched, folder=module.SKILLS, work="grep -c crate crates.txt > answer.txt")
+    with AgentServer(play) as server:
+        base = f"{server.url}/v1" if agent == "loop" else server.url
+        (tmp_path / "skill-health.toml").write_text(
+            f'[router.providers.here]\nprotocol = "{protocol}"\nbase-url = "{base}"\nkey-env = "THE_KEY"\n', "utf-8"
+        )
+        done = full(
+            "effectiveness", "run", "tasks", "--config", "skill-health.toml", "--agents", f"{agent}:here:some-model-1",
+            "--quiet", "--reps", "1", "--arms", "target", "--sandbox", "bubblewrap", "--max-runs", "2",
+            "--unsafe-no-cost-cap", cwd=tmp_path, THE_KEY="sk-live-0123456789abcdef", PATH=path,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    results = rows(the_run(tmp_path / "reports") / "results.jsonl")
+    assert {(row["arm"], row["outcome"], row["invoked"]) for row in results} == {
+        ("control", "fail", "no"), ("target", "pass", "yes")
+    }, results  # fmt: skip
 
 
 @pytest.fixture

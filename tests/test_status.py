@@ -440,3 +440,18 @@ def test_of_one_skill_only_that_one_is_shown(collection: Path, run: Run) -> None
 def test_a_mistake_is_one_line(collection: Path, run: Run) -> None:
     done = run("status", "nowhere")
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+
+
+def test_what_a_bundle_does_is_told_and_decides_no_skill(collection: Path, run: Run, write: Write) -> None:
+    digests = {each["name"]: each["digest"] for each in shown(run("status", "--format", "json"))["skills"]}
+    line = effect_line("pears + plums", skills=["pears", "plums"], verdict="harmful")
+    line["skill_digest"] = f"{digests['pears']}+{digests['plums']}"
+    write({"reports/effectiveness-history.jsonl": json.dumps(line) + "\n"})
+    found = {skill["name"]: skill["effect"] for skill in shown(run("status", "--format", "json"))["skills"]}
+    for name in ("pears", "plums"):
+        assert (found[name]["state"], found[name]["models"]) == ("not measured", [])
+        assert [(each["skill"], each["changed"]) for each in found[name]["bundles"]] == [("pears + plums", False)]
+    assert "Effect of skills together" in run("status").stdout
+    assert "pears + plums: harmful" in run("status", "--format", "md").stdout.replace("\\", "")
+    alone = shown(run("status", "skills/pears", "--format", "json"))["skills"]
+    assert [each["skill"] for each in alone[0]["effect"]["bundles"]] == ["pears + plums"]

@@ -18,9 +18,15 @@ A module of this package whose name has no underscore in front is one agent; `cl
     MCP_BRINGS             tools of its own that it offers only where there is such a server; not there where none
     read(output, job)      Reading: what its stream says; never raises for what the stream holds
 
-and imports nothing at its top that the base installation does not have. All agents are programs: they run inside the
-sandbox, and reach their model through the gateway alone, with a stand-in for the key. Only a simulated one may bring a
-function that does the same (`Command.simulation`), which is called where there is no sandbox.
+An agent that asks servers of its own, with a key of its own, can have no gateway. Its module says so by
+
+    OWN_KEY                the variable of that key, which then is in its sandbox
+    DOMAINS                of those servers: its sandbox has a way to them, and to nothing else
+    UNPROVED               what nobody sees of it; it runs only where the user accepts that by name
+
+A module imports nothing at its top that the base installation does not have. All agents are programs: they run inside
+the sandbox. The others reach their model through the gateway alone, with a stand-in for the key. Only a simulated one
+may bring a function that does the same (`Command.simulation`), which is called where there is no sandbox.
 """
 
 from __future__ import annotations
@@ -44,8 +50,9 @@ class Job:
 
     `spec` is the whole name as the user gave it, `model` what is asked for at the provider ("" for none). `base_url` is
     the gateway's, without a slash at its end and without a version ("http://127.0.0.1:8181"); `key` is a stand-in that
-    opens nothing else. `served` is the server that gives the skills, where one does. `protocol` is one of the module's. `program` is the absolute path of the executable. `arm` and
-    `task` are for the scripted agent, which must know what it pretends; no other may look at them.
+    opens nothing else. `served` is the server that gives the skills, where one does.
+    `protocol` is one of the module's. `program` is the absolute path of the executable. `arm`,
+    `task` and `creating` are for the scripted agent, which must know what it pretends; no other may look at them.
     """
 
     spec: str
@@ -67,6 +74,7 @@ class Job:
     arm: str = ""
     task: Task | None = None
     served: SkillServer | None = None
+    creating: bool = False
 
 
 Simulation = Callable[[str, Callable[[bytes], None], Callable[[float], None]], int]
@@ -163,6 +171,11 @@ class StreamReading:
     def tool_calls(self) -> int:
         """How many tools it called, as far as the steps tell."""
         return sum(len(step.tools) for step in self.steps)
+
+
+def unproved_of(agent: Agent) -> str:
+    """What nobody sees of an agent that asks servers of its own; "" for all others."""
+    return str(getattr(agent, "UNPROVED", ""))
 
 
 class Agent(Protocol):

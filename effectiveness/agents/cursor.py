@@ -1,10 +1,10 @@
 """Cursor's agent (`cursor-agent --print`), by its documented interface: nobody has seen this work here.
 
-It asks Cursor's own servers with a key of theirs, so it cannot be given a gateway: it needs the network and the real
-key in CURSOR_API_KEY, and refuses every sandbox that keeps the network apart. With `--sandbox none` it can be started,
-with all that follows: nothing meters what it spends, and the key is in reach of whatever the agent does. As it has no
-list of skills either, nothing can prove what its model was offered, and a run, which asks for such a proof before it
-spends anything, refuses it with that reason.
+It asks Cursor's own servers with a key of the user's, so there is no gateway. Its sandbox has the real key in
+CURSOR_API_KEY, in reach of whatever the agent does, and a proxy that lets it to Cursor's domains and nowhere else. What
+it sends is encrypted, and it lists no skills: that it was offered what was staged, and nothing more, rests on the
+folders of its sandbox alone. Nothing meters it either: a cap in dollars is kept between trials and never within one,
+and tokens are what its stream says. So it runs only where the user asks for it by name (`--weaker-proof cursor`).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput, 
 from skill_health.effectiveness.agents._failures import failed, telling, without_end
 from skill_health.effectiveness.agents._invocation import opened
 from skill_health.effectiveness.agents._stream import Transcript, read_stream, words_of
-from skill_health.effectiveness.sandbox._host import WORKSPACE
+from skill_health.effectiveness.tasks._folder import File
 
-TITLE = "Cursor's agent, known from its documents only; nothing can prove what it is offered, so a run refuses it"
+TITLE = "Cursor's agent, known from its documents only; needs --weaker-proof cursor"
 PROGRAM = "cursor-agent"
 SKILLS = ".cursor/skills"
 PROTOCOLS: tuple[str, ...] = ()
@@ -35,6 +35,12 @@ SIMULATED = False
 OWN_KEY = "CURSOR_API_KEY"
 """The variable of a key that the agent itself must have: no gateway can stand between it and its server."""
 
+DOMAINS = ("cursor.sh", "cursor.com")
+UNPROVED = (
+    "it asks Cursor's servers with your key, which its sandbox holds, so nobody saw which skills it was offered, no cap "
+    "ended a trial, and its tokens are its own count"
+)
+_SETTINGS = b'{"version": 1, "network": {"useHttp1ForAgent": true}}\n'
 _FLAGS = ("--print", "--output-format=stream-json", "--force")
 
 
@@ -46,13 +52,14 @@ def check(spec: str) -> None:
 
 
 def command(job: Job) -> Command:
-    """One turn without questions. Raises UsageError without a key, and in a sandbox without a network."""
-    if job.workspace == WORKSPACE:
-        raise UsageError(
-            "cursor asks its own servers, which no sandbox lets through: it runs with --sandbox none alone"
-        )
+    """One turn without questions. Raises UsageError without a key."""
     words = (job.program, *_FLAGS, f"--model={job.model}", "--", job.prompt)
-    return Command(words, {OWN_KEY: _key(), "CURSOR_CONFIG_DIR": f"{job.home}/.cursor", "NO_COLOR": "1"})
+    folder = f"{job.home}/.cursor"
+    env = {
+        OWN_KEY: _key(), "CURSOR_CONFIG_DIR": folder, "NO_COLOR": "1", "HTTPS_PROXY": job.base_url,
+        "HTTP_PROXY": job.base_url, "NODE_USE_ENV_PROXY": "1",
+    }  # fmt: skip
+    return Command(words, env, (File(".cursor/cli-config.json", _SETTINGS),))
 
 
 def probe(job: Job) -> Command | None:

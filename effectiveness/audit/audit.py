@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from skill_health import __version__
 from skill_health.documents._record import TokenUsage, map_values
+from skill_health.documents._targets import NO_SKILL
 from skill_health.documents.effect_audit import (
     AuditedComparison,
     AuditedFile,
@@ -42,7 +43,6 @@ from skill_health.effectiveness.effects.sheet import ModelTrials, RunTrials, Tas
 from skill_health.effectiveness.published._api import PublishedClaim, PublishedTrial
 from skill_health.effectiveness.published._load import PublishedGroup, PublishedResults, SidedTrial
 from skill_health.effectiveness.records import CONTROL, TARGET, Arm
-from skill_health.effectiveness.tasks._api import NO_SKILL
 from skill_health.stats.intervals import clustered_proportion
 from skill_health.stats.power import fewest_differing, smallest_p
 from skill_health.text.numbers import count, signed
@@ -154,7 +154,7 @@ def _read_trials(trials: Sequence[SidedTrial], seed: int, full_only: bool) -> _A
     )
     results = [_result(key, number, trial, full_only) for key, own in cells.items() for number, trial in enumerate(own)]
     sheet = read_sheet(facts, results)
-    return _Audited(sheet, families(sheet), {key: tuple(own) for key, own in cells.items()})
+    return _Audited(sheet, families(sheet, efficiency=False), {key: tuple(own) for key, own in cells.items()})
 
 
 def _agent(name: str) -> FrozenAgent:

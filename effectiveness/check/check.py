@@ -12,7 +12,15 @@ from typing import cast
 
 from skill_health.core.strict_json import quote
 from skill_health.documents._record import encode_record
-from skill_health.documents.effect_check import CheckedTask, TaskCheckReport, TaskFault, UnreadableTask, VerifierVerdict
+from skill_health.documents._targets import write_targets
+from skill_health.documents.effect_check import (
+    CheckedTask,
+    TaskCheckReport,
+    TaskFault,
+    UnreadableTask,
+    VerifierFinding,
+    VerifierVerdict,
+)
 from skill_health.effectiveness.agents._api import ProgramOutput
 from skill_health.effectiveness.check.hacks import buy
 from skill_health.effectiveness.check.skills import (
@@ -22,6 +30,7 @@ from skill_health.effectiveness.check.skills import (
     skill_notes,
     skill_texts,
 )
+from skill_health.effectiveness.check.verifier_code import verifier_findings
 from skill_health.effectiveness.check.verifier_runs import VerifiedState, nothing_done, solved
 from skill_health.effectiveness.tasks._api import Script, Task
 from skill_health.effectiveness.tasks._folder import File
@@ -37,6 +46,7 @@ from skill_health.rules.leakage._passages import Passage, PassageIndex, passages
 from skill_health.rules.leakage.evaluation_constant import rare_values
 from skill_health.skill.model import Skill
 from skill_health.text.fingerprints import fingerprints, words_of
+from skill_health.text.near import list_some
 from skill_health.text.numbers import count
 from skill_health.text.terminal import clean
 
@@ -89,7 +99,7 @@ def _in_prompt(task: Task, index: SkillIndex) -> Iterator[Leak]:
         record = RegistryRecord("", 1, {"prompt": task.prompt, "prompt_id": "", "expected_primary_skill": name})
         context = cast(CorpusContext, SimpleNamespace(registries=Registries(prompts=(record,))))
         if any(prompt_names_skill.check_corpus(Corpus(()), context)):
-            certain = name == task.target_skill and _is_called(name, task.prompt)
+            certain = name in (task.target_skills or ()) and _is_called(name, task.prompt)
             yield Leak(f"the prompt names the skill {name!r}", certain=certain)
     given = {file.path for file in task.files}
     for match in _NAMES.finditer(task.prompt):
@@ -134,12 +144,16 @@ def _in_skills(material: TaskMaterial, index: SkillIndex) -> Iterator[Leak]:
 
 def _in_given(task: Task, material: TaskMaterial) -> Iterator[Leak]:
     """The verifier or the oracle in what the agent is told and given."""
-    secret = [*_scripts(task.verifier), *_scripts(task.oracle)]
+    secret = [(other, b" ".join(other.data.split())) for other in (*_scripts(task.verifier), *_scripts(task.oracle))]
+    entries = {other.path: _prints(other) for other, _ in secret if other.path in _ENTRIES}
     for file in task.files:
-        for other in secret:
-            if file.data.split() == other.data.split():
+        plain = b" ".join(file.data.split())
+        ours = _prints(file) if any(len(theirs) >= _LEAST_PRINTS for theirs in entries.values()) else frozenset()
+        for other, same in secret:
+            theirs = entries.get(other.path, frozenset[int]())
+            if plain == same:
                 yield Leak(f"the starting file {file.path} is a copy of {other.path}")
-            elif other.path in _ENTRIES and _holds(file, other):
+            elif len(theirs) >= _LEAST_PRINTS and len(theirs & ours) >= _SHARE * len(theirs):
                 yield Leak(f"the starting file {file.path} holds most of {other.path}")
     parts = tuple(part for part in material.parts if part.kind != PROMPT)
     for found in passages(task.prompt, PassageIndex.of([material._replace(parts=parts)]), {}, ()):
@@ -150,12 +164,8 @@ def _scripts(script: Script | None) -> list[File]:
     return [file for file in script.files if file.path.endswith(_CODE)] if script else []
 
 
-def _holds(file: File, other: File) -> bool:
-    ours, theirs = text_of(file), text_of(other)
-    prints = {value for value, _ in fingerprints(words_of(theirs or ""))}
-    if len(prints) < _LEAST_PRINTS or not ours:
-        return False
-    return len(prints.intersection(value for value, _ in fingerprints(words_of(ours)))) >= _SHARE * len(prints)
+def _prints(file: File) -> frozenset[int]:
+    return frozenset(value for value, _ in fingerprints(words_of(text_of(file) or "")))
 
 
 def _hidden_values(whole: TaskMaterial) -> dict[str, str]:
@@ -168,6 +178,25 @@ def _hidden_values(whole: TaskMaterial) -> dict[str, str]:
                 if value not in given and value not in whole.given:
                     found.setdefault(value, f"{part.path}:{part.text.count(chr(10), 0, start) + 1}")
     return found
+
+
+def _answers(task: Task) -> Iterator[VerifierFinding]:
+    """Rare values that the oracle and the verifier share: answers that the tests hold, which the agent is not given."""
+    material = _material(task)
+    given = _values([material.given])
+    solution = _values(part.text for part in material.parts if part.kind == ORACLE)
+    for part in material.parts:
+        if part.kind == VERIFIER:
+            found = [
+                (value, start)
+                for value, start, _ in rare_values(part.text)
+                if value in solution and value not in given and value not in material.given
+            ]
+            if found:
+                where = part.text.count("\n", 0, found[0][1]) + 1
+                shared = list_some([repr(value) for value in dict.fromkeys(value for value, _ in found)])
+                message = f"{part.path}:{where}: the solution holds {shared}, too: literal answers"
+                yield VerifierFinding("answers-in-tests", "info", message)
 
 
 def _values(texts: Iterable[str]) -> dict[str, None]:
@@ -193,6 +222,7 @@ class TaskCheck:
     task: Task
     faults: tuple[TaskFault, ...] = ()
     notes: tuple[str, ...] = ()
+    findings: tuple[VerifierFinding, ...] = ()
     nothing_done: VerifiedState | None = None
     solved: VerifiedState | None = None
 
@@ -223,7 +253,7 @@ def check_tasks(
         told = list(dict.fromkeys(leaks(task, index)))
         found += [TaskFault("leak", leak.message) for leak in told if leak.certain]
         notes = [*_notes(task), *(f"perhaps a leak: {leak.message}" for leak in told if not leak.certain)]
-        return TaskCheck(task, tuple(found), tuple(notes))
+        return TaskCheck(task, tuple(found), tuple(notes), (*verifier_findings(task), *_answers(task)))
 
     return tuple(map(look, tasks)) if terms is None else asyncio.run(_tried(tasks, look, terms))
 
@@ -242,12 +272,16 @@ async def _tried(
             start = await nothing_done(task, terms)
             end = await solved(task, terms) if task.oracle is not None else None
             found = dict.fromkeys([*_start_faults(start, task), *(_end_faults(end) if end else ())])
+            # Verifiers written for containers write beside the work; in a trial each runs once, over work that is kept.
+            changing = [each for each in found if each.kind == "verifier-changes" and task.recipe is not None]
+            found = dict.fromkeys(each for each in found if each not in changing)
             # Who passes nothing done is bought by everything, and a judge's part is not played.
             if end is not None and not found and not (task.rubric is not None and task.rubric.judged):
                 bought = await buy(task, terms, end.answers)
                 found.update(dict.fromkeys(TaskFault("verifier-bought", each.message) for each in bought))
         return replace(
-            checked, faults=(*checked.faults, *found), notes=(*checked.notes, *_state_notes(start, end)),
+            checked, faults=(*checked.faults, *found),
+            notes=(*checked.notes, *(each.message for each in changing), *_state_notes(start, end)),
             nothing_done=start, solved=end,
         )  # fmt: skip
 
@@ -380,14 +414,19 @@ def _lines(checked: Sequence[TaskCheck], bad: Sequence[BadRecord], notes: bool, 
         # A file may hold many tasks.
         path = f"{prefix}{one.task.path}{f': {one.task.id}' if shared[one.task.path] > 1 else ''}"
         yield from (_line(path, f"{fault.kind}: {fault.message}") for fault in one.faults)
+        for each in one.findings:
+            if notes or each.level == "warning":
+                yield _line(path, f"{each.level}: {each.kind}: {each.message}")
         if notes:
             yield from (_line(path, f"note: {note}") for note in one.notes)
     total, good = len(checked) + len(bad), sum(one.ok for one in checked)
     ran = sum(one.nothing_done is not None for one in checked)
-    told = (
-        "" if notes or not (noted := sum(len(one.notes) for one in checked)) else f"; {count(noted, 'note')} (--notes)"
-    )
+    told = "" if notes or not (noted := sum(map(_noted, checked))) else f"; {count(noted, 'note')} (--notes)"
     yield f"{total} task{'s' * (total != 1)}, {good} fit to use, {ran} tried{told}"
+
+
+def _noted(one: TaskCheck) -> int:
+    return len(one.notes) + sum(each.level == "info" for each in one.findings)
 
 
 def _line(path: str, text: str) -> str:
@@ -412,13 +451,14 @@ def _checked(one: TaskCheck) -> CheckedTask:
         id=task.id,
         path=task.path,
         format=task.format,
-        target_skill=task.target_skill,
+        target_skill=write_targets(task.target_skills),
         digest=task.digest,
         verifier_digest=task.verifier_digest,
         runnable=task.runnable,
         ok=one.ok,
         problems=one.faults,
         notes=one.notes,
+        findings=one.findings,
         nothing_done=_verdicts(one.nothing_done),
         solved=_verdicts(one.solved),
     )

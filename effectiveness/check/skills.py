@@ -13,7 +13,8 @@ from skill_health.config.settings import Config
 from skill_health.core.files import read_bytes
 from skill_health.discovery.corpus import discover
 from skill_health.discovery.evaluations import eval_material
-from skill_health.effectiveness.tasks._api import NO_SKILL, Task
+from skill_health.documents._targets import NO_SKILL
+from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._load import task_above
 from skill_health.lint.check import FileContext
 from skill_health.lint.pipeline import configure
@@ -146,17 +147,20 @@ def _prints(text: str) -> frozenset[int]:
 
 def skill_faults(task: Task, names: Sequence[str]) -> Iterator[str]:
     """What is wrong with the skills that a task names; `names` are those that there are."""
-    wanted = {key: name for key in ("target_skill", *_KEYS) if (name := getattr(task, key)) is not None}
-    for key, name in wanted.items():
+    others = [(key, name) for key in _KEYS if (name := getattr(task, key)) is not None]
+    wanted = [*(("target_skill", name) for name in task.target_skills or ()), *others]
+    for key, name in wanted:
         if name == NO_SKILL and key != "target_skill":
             yield f"{key} is {NO_SKILL!r}: leave the key out"
-        elif name != NO_SKILL and name not in names:
+        elif name not in names:
             near = nearest(name, names)
             yield f"{key} {name!r} is not a skill of the collection" + (f"; did you mean {near!r}?" if near else "")
-    twice = [name for name, times in Counter(wanted.values()).items() if times > 1 and name != NO_SKILL]
-    yield from (
-        f"{name!r} has two parts at once: {', '.join(k for k in wanted if wanted[k] == name)}" for name in twice
-    )
+    parts: dict[str, list[str]] = defaultdict(list)
+    for key, name in wanted:
+        parts[name].append(key)
+    for name, keys in parts.items():
+        if len(keys) > 1 and name != NO_SKILL:
+            yield f"{name!r} has two parts at once: {', '.join(keys)}"
 
 
 def skill_notes(task: Task) -> Iterator[str]:

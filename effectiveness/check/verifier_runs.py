@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import stat
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,10 +16,10 @@ from skill_health.effectiveness.tasks._api import Script, Task
 from skill_health.effectiveness.tasks._scripts import ORACLE
 from skill_health.effectiveness.trial.grade import grade, graded
 from skill_health.effectiveness.trial.verify import Verified, make_ready, verify
-from skill_health.effectiveness.workspace.folders import differences, snapshot, write_files
+from skill_health.effectiveness.workspace.folders import differences, snapshot
 from skill_health.effectiveness.workspace.scripts import ScriptOptions, ScriptSurroundings, run_script
 from skill_health.effectiveness.workspace.tree import read_tree
-from skill_health.effectiveness.workspace.workspace import Workplace, fresh, removed, workplace
+from skill_health.effectiveness.workspace.workspace import Workplace, fresh, removed, stage_start, workplace
 
 RUNS = 3
 _NOBODY = TrialResult(task_id="", model="", arm="control", replication=0, outcome="unjudged")
@@ -38,7 +39,7 @@ class VerifierRun:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedState:
-    """A state of the workspace, verified RUNS times.
+    """A state of the workspace, verified several times.
 
     `oracle` is how the oracle's program ended, `changes` counts the paths that it changed, and `answers` are the files
     among them; None, 0 and none for nothing done.
@@ -50,13 +51,13 @@ class VerifiedState:
     answers: tuple[str, ...] = ()
 
 
-async def nothing_done(task: Task, terms: ScriptOptions) -> VerifiedState:
-    """The starting state, verified. Raises AbortedError where the temporary folder is no place for that."""
+async def nothing_done(task: Task, terms: ScriptOptions, runs: int = RUNS) -> VerifiedState:
+    """The starting state, verified so often. Raises AbortedError where the temporary folder is no place for that."""
     async with begun(task, terms) as at:
-        return VerifiedState(await _verified(task, at))
+        return VerifiedState(await _verified(task, at, runs))
 
 
-async def solved(task: Task, terms: ScriptOptions) -> VerifiedState:
+async def solved(task: Task, terms: ScriptOptions, runs: int = RUNS) -> VerifiedState:
     """The state that the oracle leaves, verified. Raises as `nothing_done`, and ValueError for a task without one."""
     if task.oracle is None:
         raise ValueError(f"the task {task.id} has no oracle")
@@ -68,31 +69,40 @@ async def solved(task: Task, terms: ScriptOptions) -> VerifiedState:
             stream.write(said)
         after = await _snapshot(at)
         answers = tuple(path for path in sorted(after) if after[path] != before.get(path) and _is_file(after[path]))
-        return VerifiedState(await _verified(task, at), output, len(differences(before, after)), answers)
+        return VerifiedState(await _verified(task, at, runs), output, len(differences(before, after)), answers)
 
 
 @asynccontextmanager
 async def begun(task: Task, terms: ScriptOptions) -> AsyncIterator[Workplace]:
     """Fresh folders with the starting files, removed afterwards."""
-    places = fresh(task)
+    places = fresh(task, terms.sandbox)
     async with removed(places.base):
-        write_files(places.workspace, task.files)
+        await to_the_end(asyncio.to_thread(stage_start, task, places.workspace, terms.sandbox))
         yield workplace(task, places, terms.sandbox, terms.image)
 
 
 async def _oracle(task: Task, oracle: Script, at: Workplace) -> ProgramOutput:
     folder = at.places.beside("oracle")
+    around = ScriptSurroundings(folder, {ORACLE: folder}, {}, shown=_skills(task) if at.own else ())
     try:
-        return await run_script(task, oracle, at, ScriptSurroundings(folder, {ORACLE: folder}, {}))
+        return await run_script(task, oracle, at, around)
     except (OSError, SandboxError) as error:
         return ProgramOutput(_NOT_RUN, stderr=str(error).encode("utf-8", "replace"))
 
 
-async def _verified(task: Task, at: Workplace) -> tuple[VerifierRun, ...]:
+def _skills(task: Task) -> tuple[tuple[str, str], ...]:
+    """The task's skills where its image would have them: it is made without, and oracles may stand on them."""
+    recipe = task.recipe
+    if recipe is None:
+        return ()
+    return tuple((os.path.join(recipe.context, path), place) for path, place in recipe.skill_places)
+
+
+async def _verified(task: Task, at: Workplace, runs: int) -> tuple[VerifierRun, ...]:
     found = []
     await ready(task, at)
     before = await _snapshot(at)
-    for nth in range(RUNS):
+    for nth in range(runs):
         verified = await judged(task, at, f"run-{nth}")
         after = await _snapshot(at)
         found.append(VerifierRun(verified, tuple(differences(before, after))))

@@ -127,6 +127,8 @@ def check_kinds() -> Mapping[str, CheckKind]:
 
 
 _NUMBERS = ("least", "most", "exit", "seconds")
+_JSON = ("value", "schema")
+"""Keys of a value of JSON: its text, or the value itself where it is no text."""
 
 
 def make_check(kind: str, **given: Any) -> Check:
@@ -153,6 +155,9 @@ def make_check(kind: str, **given: Any) -> Check:
 
 def _pairs(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for key, value in given.items():
+        if key in _JSON and value is not None and not isinstance(value, str):
+            yield key, json.dumps(value)
+            continue
         for each in value if isinstance(value, list | tuple) else (value,):
             if each is not None and each is not False:
                 yield key, _YES if each is True else each if isinstance(each, str) else f"{each:g}"
@@ -167,7 +172,7 @@ def _bad_value(key: str, value: str) -> str:
         return f"{key} is {value[:_SHOWN]!r}, not a number"
     if key == "operator" and value not in OPERATORS:
         return f"there is no operator {value[:_SHOWN]!r}; there are {', '.join(OPERATORS)}"
-    if key in ("value", "schema"):
+    if key in _JSON:
         try:
             json.loads(value)
         except (ValueError, RecursionError):

@@ -32,15 +32,25 @@ tasks_options = all_of((
 ))  # fmt: skip
 """The tasks, and the skills that are tried on them."""
 
+_WHO = "Who may reach what tasks declare of the internet: scripts (oracles, verifiers), all, gateway (nobody)."
+_HOSTS = "Further hosts; where a task declares all, these alone."
+network_options = all_of((
+    click.option("--network", type=click.Choice(["gateway", "scripts", "all"]), metavar="WHO", help=_WHO),
+    click.option("--allow-host", "hosts", multiple=True, callback=listed, metavar="LIST", help=_HOSTS),
+))  # fmt: skip
+"""What of a network is granted."""
+
 study_options = all_of((
     click.option("--agents", multiple=True, callback=listed, metavar="LIST", help="Agents with models, as `effectiveness agents` names them."),
     click.option("--arms", multiple=True, callback=listed, metavar="LIST", help="Conditions (the first six of the manual, the control always)."),
+    click.option("--pairs", multiple=True, callback=listed, metavar="LIST", help="Skills to try alone and together: A+B, or `declared`."),
     click.option("--hint", type=click.Choice(["no", "also", "only"]), help="Arms that name the skills to the agent: also, or only (no)."),
     click.option("--delivery", multiple=True, callback=listed, metavar="LIST", help="How skills reach the agent, one or more of files, prompt, mcp, compiled (files)."),
     click.option("--reps", type=click.IntRange(1, 1000), metavar="N", help="Replications of each task in each arm (3)."),
     click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of the order of trials and of resampling (1)."),
     click.option("--margin", type=click.FloatRange(0, 1), metavar="X", help="Difference of success that still counts as none (0.10)."),
     click.option("--sandbox", metavar="NAME", help="bubblewrap, docker, podman, or none (the first that works, never none)."),
+    click.option("--weaker-proof", multiple=True, callback=listed, metavar="AGENT", help="Run it though nobody sees what it is offered (cursor)."),
     click.option("--timeout", type=_Positive(), metavar="SECONDS", help="At most so long for an agent (what its task allows)."),
     click.option("--out", metavar="DIR", help="Folder of the reports (from the configuration, else reports)."),
 ))  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from skill_health.core.errors import CLEAN, FINDINGS
-from skill_health.effectiveness.commands._options import SKIP_NAMESAKES
+from skill_health.effectiveness.commands._options import SKIP_NAMESAKES, network_options
 
 
 @click.command(short_help="Audit tasks for leaks, and try each with nothing done and with its oracle.")
@@ -23,6 +23,7 @@ from skill_health.effectiveness.commands._options import SKIP_NAMESAKES
 @click.option(
     "--sandbox", metavar="NAME", help="bubblewrap, docker, podman, or none (the first that works, never none)."
 )
+@network_options
 @click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Tasks tried at once (one for each processor).")
 @click.option("--notes", is_flag=True, help="Also say what is not supported and what may be a leak.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help="What to print.")
@@ -33,6 +34,8 @@ def command(
     skip_namesakes: bool,
     static: bool,
     sandbox: str | None,
+    network: str | None,
+    hosts: tuple[str, ...],
     jobs: int | None,
     notes: bool,
     format_: str,
@@ -55,24 +58,35 @@ def command(
     from skill_health.effectiveness.plan.inputs import settle_names
     from skill_health.effectiveness.sandbox._load import back_end, pick
     from skill_health.effectiveness.tasks._load import load_tasks
+    from skill_health.effectiveness.workspace.images import drop_copies, network_choice, place_tasks
     from skill_health.effectiveness.workspace.scripts import ScriptOptions
     from skill_health.lint.pipeline import configure, prefix
     from skill_health.text.terminal import clean, echo
 
+    click.get_current_context().call_on_close(drop_copies)
     tasks_root, config = configure(tasks, config_file, {})
     loaded = load_tasks(tasks, tasks_root)
     root, found = collection(skill_paths, config_file, tasks_root)
     if not found and not all(task.skills for task in loaded.tasks):
         raise UsageError(f"no skill below {', '.join(skill_paths) or root}: name the skills under test with --skills")
-    terms = None
+    terms, name = None, ""
     if not static:
         image = config.effectiveness.image
-        chosen = back_end(pick(sandbox or config.effectiveness.sandbox or None, image))
-        terms = ScriptOptions(chosen, image, jobs or os.cpu_count() or 1)
+        own = any(task.contained for task in loaded.tasks)
+        name = pick(sandbox or config.effectiveness.sandbox or None, image, own=own)
+        terms = ScriptOptions(back_end(name), image, jobs or os.cpu_count() or 1)
     settled = settle_names(found, loaded.tasks, root, SKIP if skip_namesakes else config.router.namesakes)
     for line in (*describe_refused(config), *settled.notes):
         echo(f"{clean(line)}\n", err=True)
-    checked = check_tasks(settled.tasks, settled.skills, root, terms)
+    ready = settled.tasks
+
+    def say(line: str) -> None:
+        echo(f"{clean(line)}\n", err=True)
+
+    if not static:
+        granted = network_choice(network, hosts)
+        ready = place_tasks(ready, name, image, granted, say).tasks
+    checked = check_tasks(ready, settled.skills, root, terms)
     if format_ == "json":
         echo(as_json(checked, loaded.problems))
     else:

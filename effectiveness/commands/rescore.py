@@ -7,6 +7,7 @@ import os
 import click
 
 from skill_health.core.errors import CLEAN, FINDINGS
+from skill_health.effectiveness.commands._options import network_options
 
 
 @click.command(short_help="Verify kept workspaces again with today's verifiers, without any agent.")
@@ -16,6 +17,7 @@ from skill_health.core.errors import CLEAN, FINDINGS
 @click.option(
     "--sandbox", metavar="NAME", help="bubblewrap, docker, podman, or none (the first that works, never none)."
 )
+@network_options
 @click.option(
     "--concurrency", type=click.IntRange(1, 256), metavar="N", help="Trials verified at once (one for each processor)."
 )
@@ -27,6 +29,8 @@ def command(
     task_paths: tuple[str, ...],
     write: bool,
     sandbox: str | None,
+    network: str | None,
+    hosts: tuple[str, ...],
     concurrency: int | None,
     config_file: str | None,
     out: str | None,
@@ -49,10 +53,12 @@ def command(
     from skill_health.effectiveness.run.runs import KIND, load_run
     from skill_health.effectiveness.sandbox._load import back_end, pick
     from skill_health.effectiveness.tasks._load import load_tasks
+    from skill_health.effectiveness.workspace.images import drop_copies, network_choice, place_tasks
     from skill_health.effectiveness.workspace.scripts import ScriptOptions
     from skill_health.lint.pipeline import configure
-    from skill_health.text.terminal import echo
+    from skill_health.text.terminal import clean, echo
 
+    click.get_current_context().call_on_close(drop_copies)
     root, config = configure((os.curdir,), config_file, {})
     folder = find_run(run, reports_folder(out, root, config), KIND)
     if task_paths:
@@ -62,7 +68,11 @@ def command(
 
         tasks = load_inputs((), (), config_file, skip_namesakes=True).tasks
     image = config.effectiveness.image
-    chosen = back_end(pick(sandbox or None, image))
+    name = pick(sandbox or None, image, own=any(task.contained for task in tasks))
+    chosen = back_end(name)
+    tasks = place_tasks(
+        tasks, name, image, network_choice(network, hosts), lambda line: echo(f"{clean(line)}\n", err=True)
+    ).tasks
     with locked(folder):
         kept = load_run(folder)
         results, manifest = kept.results, kept.manifest

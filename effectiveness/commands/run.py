@@ -13,7 +13,7 @@ from skill_health.bench.command_line import finish, print_lines
 from skill_health.core.errors import CLEAN, UsageError
 from skill_health.core.files import here
 from skill_health.core.times import time_option
-from skill_health.effectiveness.commands._options import spending_options, study_options, tasks_options
+from skill_health.effectiveness.commands._options import network_options, spending_options, study_options, tasks_options
 
 if TYPE_CHECKING:
     from skill_health.bench.schedule import RunOutcome
@@ -24,9 +24,16 @@ if TYPE_CHECKING:
 @click.command(short_help="Let agents do tasks with and without skills, and report.")
 @tasks_options
 @study_options
+@network_options
 @spending_options
 @click.option("--resume", "named", metavar="RUN", default="", help="Go on with this run, and with no other.")
 @click.option("--no-resume", is_flag=True, help="Begin anew, though the same run was not finished.")
+@click.option(
+    "--extend",
+    metavar="RUN",
+    default="",
+    help="Take over the trials of this run, or of the `last` finished one, that have not changed.",
+)
 @click.option("--time", callback=time_option, metavar="ISO", help="Date the run so (now).")
 @click.option(
     "--format", "format_", type=click.Choice(["text", "md", "json", "csv", "junit"]), default="text",
@@ -46,13 +53,20 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
     from skill_health.discovery.roots import reports_folder
     from skill_health.effectiveness.plan.choices import choices
     from skill_health.effectiveness.plan.inputs import load_inputs
+    from skill_health.effectiveness.plan.pairs import find_pairs, with_pairs
     from skill_health.effectiveness.plan.preflight import fit_tasks, said_of_earlier
     from skill_health.effectiveness.plan.prepare import AT_ONCE, prepare
     from skill_health.effectiveness.run.conduct import TrialRunOptions, conduct
     from skill_health.effectiveness.sandbox._load import pick
+    from skill_health.effectiveness.workspace.images import drop_copies
 
     if options["named"] and options["no_resume"]:
         raise click.UsageError("--resume and --no-resume exclude each other")
+    if options["named"] and options["extend"]:
+        raise click.UsageError(
+            "--resume and --extend exclude each other: a run that goes on extends what it began with"
+        )
+    click.get_current_context().call_on_close(drop_copies)
     inputs = load_inputs(tasks, options["skill_paths"], options["config_file"], options["skip_namesakes"])
     print_lines(inputs.notes)
     chosen = choices(options, inputs.config.effectiveness)
@@ -60,10 +74,18 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
         raise UsageError(
             "no agent is named: give --agents, such as --agents claude-code:MODEL (see `effectiveness agents`)"
         )
-    sandbox = pick(chosen.sandbox or None, chosen.image)
-    fit, skipped, lines = fit_tasks(inputs, options["skip_unfit"], sandbox, chosen.image, look_only=options["dry_run"])
+    own = any(task.contained for task in inputs.tasks)
+    sandbox = pick(chosen.sandbox or None, chosen.image, own=own)
+    fit, skipped, lines = fit_tasks(
+        inputs, options["skip_unfit"], sandbox, chosen.image, chosen.network, look_only=options["dry_run"],
+        tell=lambda line: print_lines([line]),
+    )  # fmt: skip
     print_lines(lines)
     at_once = options["concurrency"] or AT_ONCE
+    if options["pairs"]:
+        pairs = find_pairs(options["pairs"], inputs, fit)
+        hints = options["hint"] or inputs.config.effectiveness.hint
+        chosen = with_pairs(chosen, pairs, inputs.config.router, options["arms"], hints)
     prepared = prepare(
         inputs,
         fit,
@@ -72,6 +94,7 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
         options["time"] or datetime.now(UTC),
         skipped=skipped,
         named=options["named"],
+        extend=options["extend"],
         anew=options["no_resume"],
         keyless=options["dry_run"],
         concurrency=at_once,
@@ -94,11 +117,12 @@ def _refuse(prepared: PreparedTrials, terms: TrialRunOptions, anyway: bool) -> N
     if not anyway:
         capped = terms.max_runs is not None or terms.max_usd is not None
         refuse_spending([(model.spec, model.price) for model in asked], capped, prepared.prices)
-    dear = next((model for model in asked if terms.max_usd is not None and model.reserved > terms.max_usd), None)
-    if dear:
+    agents = max((arm.agents for _, arm in prepared.plan.staged), default=1)
+    dear = max(asked, key=lambda model: model.reserved, default=None)
+    if dear and terms.max_usd is not None and dear.reserved * agents > terms.max_usd:
         raise UsageError(
-            f"--max-budget-usd {terms.max_usd:g} is less than one trial of {dear.spec} may cost, ${dear.reserved:.2f}: "
-            "give more, or a lower --max-usd-per-trial"
+            f"--max-budget-usd {terms.max_usd:g} is less than one trial of {dear.spec} may cost, "
+            f"${dear.reserved * agents:.2f}: give more, or a lower --max-usd-per-trial"
         )
 
 

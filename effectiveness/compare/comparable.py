@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from msgspec import UNSET
+
 from skill_health.documents.effect_comparison import ComparedStagedSkill
 from skill_health.documents.effect_manifest import EffectManifest, FrozenAgent, FrozenTask, FrozenTrialLimits
 from skill_health.effectiveness.run.runs import EffectRun
 from skill_health.text.near import list_some
 
-_TASK = ("digest", "verifier_digest", "target_skill")
+_TASK = ("digest", "verifier_digest", "target_skills")
 
 
 def tasks_of(manifest: EffectManifest) -> dict[str, FrozenTask]:
@@ -31,7 +33,7 @@ def _same(one: FrozenTask, other: FrozenTask) -> bool:
 def changed_tasks(run: EffectManifest, baseline: EffectManifest) -> dict[str, str]:
     """The tasks of both that are not the same task any more, and what is not."""
     new, old = tasks_of(run), tasks_of(baseline)
-    said = {"digest": "what it starts from", "verifier_digest": "its verifier", "target_skill": "the skill it is for"}
+    said = {"digest": "what it starts from", "verifier_digest": "its verifier", "target_skills": "the skill it is for"}
     return {
         name: ", ".join(said[key] for key in _TASK if getattr(new[name], key) != getattr(old[name], key))
         for name in sorted(new)
@@ -55,6 +57,17 @@ def obstacles(run: EffectRun, baseline: EffectRun) -> Iterator[str]:
         yield f"they have no model in common: run {list_some(specs(other))} again with --agents"
     if len(set(one.arms) & set(other.arms)) < 2:
         yield f"they have fewer than two arms in common: run one of them again with --arms {','.join(other.arms)}"
+    if run.run_id != baseline.run_id and (both := shared(run, baseline)):
+        yield f"{both} of their trials are the same, taken over with --extend: compare runs that were made apart"
+
+
+def shared(one: EffectRun, other: EffectRun) -> int:
+    """How many trials two runs both count, since one took them over from the other or both from a third."""
+    mine, theirs = (
+        {(run.run_id if each.taken_from is UNSET else each.taken_from, each.key) for each in run.results}
+        for run in (one, other)
+    )
+    return len(mine & theirs)
 
 
 def relisted(run: EffectManifest, baseline: EffectManifest) -> list[ComparedStagedSkill]:

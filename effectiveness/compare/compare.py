@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import structs
 
 from skill_health.core.errors import UsageError
+from skill_health.documents._targets import NO_SKILL
 from skill_health.documents.effect_comparison import (
     ChangedTask,
     ComparedArm,
@@ -51,7 +52,6 @@ from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.effects.contrasts import FALSE_SHARE, HOLM, LEAST, ArmPair, pairs, within
 from skill_health.effectiveness.effects.sheet import Cells, CellTrials, ModelTrials, read_facts, read_sheet
 from skill_health.effectiveness.run.runs import EffectRun
-from skill_health.effectiveness.tasks._api import NO_SKILL
 from skill_health.stats.estimates import Estimate
 from skill_health.stats.hypothesis_tests import sign_flip
 from skill_health.stats.intervals import clustered_proportion
@@ -200,6 +200,8 @@ def cautions(models: Sequence[ComparedModelEffect], reports: tuple[EffectReport,
         spec = model.model
         if model.simulated.before or model.simulated.after:
             yield f"{spec} is simulated: a script stood in for the agent, and nothing here says anything about a model"
+        if any(each.unproved for report in reports for each in report.models if each.model == spec):
+            yield f"{spec} ran under a weaker proof: nobody saw what it was offered, and its tokens are its own count"
         old, new = model.resolved.before, model.resolved.after
         if old and new and old != new:
             yield f"{spec} is another model now: {', '.join(old)} -> {', '.join(new)}"
@@ -276,7 +278,7 @@ def _sides(run: EffectRun, baseline: EffectRun) -> _Sides:
     tasks: dict[str | None, list[str]] = {None: []}
     facts = tasks_of(run.manifest)
     for name in agreeing(run.manifest, baseline.manifest):
-        skill = facts[name].target_skill
+        skill = facts[name].target_name
         if skill == NO_SKILL:
             continue
         tasks[None].append(name)

@@ -116,6 +116,8 @@ def _notes(
 ) -> Iterator[str]:
     if simulated := [each.name for each in subjects if each.agent.simulated]:
         yield f"Simulated: the figures of {list_some(simulated)} say nothing about any model."
+    if weaker := [each.name for each in subjects if each.agent.unproved]:
+        yield f"Weaker proof: nobody saw what {list_some(weaker)} were offered, and their tokens are their own count."
     for source in runs:
         yield from _of_run(source, [each for each in subjects if each.run is source.run])
     if bare := [each.name for each in subjects if each.with_arm is None]:

@@ -40,8 +40,15 @@ def domain_rows(
     }
     if any(domains.values()):
         yield from _domains(
-            "skill", lambda subject, task: domains.get((subject.name, task.skill or ""), ""), subjects, score, preliminary
+            "skill",
+            lambda subject, task: _shared({domains.get((subject.name, skill), "") for skill in task.skills}),
+            subjects, score, preliminary,
         )  # fmt: skip
+
+
+def _shared(names: Collection[str]) -> str:
+    """The one name, "" where there are several: a bundle of several domains is in none."""
+    return next(iter(names)) if len(names) == 1 else ""
 
 
 def _domains(
@@ -119,7 +126,10 @@ def _holding(subject: TriedSubject) -> Iterator[str]:
     own = subject.facts.arms[subject.with_arm]
     yield subject.with_arm
     for name, arm in subject.facts.arms.items():
-        if arm.condition in (PLUS_ONE, PLUS_UNRELATED, FULL, ORDER) and (arm.hint, arm.delivery) == (own.hint, own.delivery):
+        if arm.condition in (PLUS_ONE, PLUS_UNRELATED, FULL, ORDER) and (arm.hint, arm.delivery) == (
+            own.hint,
+            own.delivery,
+        ):
             yield name
 
 

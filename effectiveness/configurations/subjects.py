@@ -16,7 +16,7 @@ from skill_health.documents.effect_criteria import CriterionVerdict, deciding, m
 from skill_health.documents.effect_manifest import FrozenAgent, FrozenTask
 from skill_health.documents.effect_result import Key, TrialResult
 from skill_health.documents.judge_report import RubricScore
-from skill_health.effectiveness.compare.comparable import agreeing, changed_tasks
+from skill_health.effectiveness.compare.comparable import agreeing, changed_tasks, shared
 from skill_health.effectiveness.effects.contrasts import primary
 from skill_health.effectiveness.effects.sheet import (
     CellTrials,
@@ -110,7 +110,7 @@ class TriedSubject:
     def key(self, task: str) -> TaskKey:
         """A task as other runs may have it, too."""
         frozen = self.tasks[task]
-        return (task, frozen.digest, frozen.verifier_digest, frozen.target_skill or "")
+        return (task, frozen.digest, frozen.verifier_digest, frozen.target_name or "")
 
     def values(self, task: str, arm: str | None, score: ScoreName) -> tuple[float, ...]:
         """The known scores of a task's trials in an arm; none in no arm."""
@@ -161,7 +161,9 @@ def obstacles(runs: Sequence[EffectRun]) -> Iterator[str]:
             yield f"run {run.run_id} has no results: finish it first, or leave it out"
     for at, one in enumerate(runs):
         for other in runs[at + 1 :]:
-            if one.run_id != other.run_id and not agreeing(one.manifest, other.manifest):
+            if one.run_id != other.run_id and (both := shared(one, other)):
+                yield f"runs {one.run_id} and {other.run_id} share {both} trials (--extend): leave one of them out"
+            elif one.run_id != other.run_id and not agreeing(one.manifest, other.manifest):
                 changed = changed_tasks(one.manifest, other.manifest)
                 what = f"all {len(changed)} common tasks have changed" if changed else "they have no task in common"
                 yield (

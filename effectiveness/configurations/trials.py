@@ -14,7 +14,6 @@ from skill_health.effectiveness.configurations.pooled import figures
 from skill_health.effectiveness.configurations.subjects import TaskKey, TriedSubject, criteria_of
 from skill_health.effectiveness.effects.arms import full_figure
 from skill_health.effectiveness.records import CONTROL
-from skill_health.effectiveness.tasks._api import NO_SKILL
 from skill_health.stats.hypothesis_tests import stratified_difference
 from skill_health.stats.intervals import clustered_proportion
 
@@ -134,10 +133,10 @@ NEAR = 0.8
 _MISSING: tuple[FailureKind, ...] = ("infrastructure", "quota", "auth", "cancelled", "unjudged", "no result")
 
 
-def failure_kind(result: TrialResult, target: str | None, staged: Sequence[str]) -> FailureKind | None:
+def failure_kind(result: TrialResult, targets: Sequence[str], staged: Sequence[str]) -> FailureKind | None:
     """Why a trial did not pass, the first reason that holds; None where it passed.
 
-    `target` is the skill that its task is for, `staged` are those that it could open. A fall back to "not known" is no
+    `targets` are the skills that its task is for, `staged` those that it could open. A fall back to "not known" is no
     reason: the result then holds nothing that would be one.
     """
     if result.outcome == "pass":
@@ -146,7 +145,8 @@ def failure_kind(result: TrialResult, target: str | None, staged: Sequence[str])
         return result.outcome
     if staged and result.invoked == "no":
         return "no skill opened"
-    if target in staged and result.invoked == "yes" and result.invocations and target not in result.invocations:
+    opened = {*result.invocations}
+    if opened and result.invoked == "yes" and {*targets} & {*staged} and not {*targets} & opened:
         return "wrong skill opened"
     if any(each.by in _TOOLS and each.answer == "not_met" for each in criteria_of(result)):
         return "wrong tool"
@@ -171,9 +171,8 @@ def _rows(subject: TriedSubject, arm: str) -> Iterator[FailureRow]:
             by_task[result.task_id].append(result)
     counts: dict[FailureKind, Counter[str]] = defaultdict(Counter)
     for task in tasks:
-        skill = None if task.skill == NO_SKILL else task.skill
         for result in by_task[task.id]:
-            if kind := failure_kind(result, skill, subject.staged(task.id, arm)):
+            if kind := failure_kind(result, task.skills, subject.staged(task.id, arm)):
                 counts[kind][task.id] += 1
         if absent := planned - len(by_task[task.id]):
             counts["no result"][task.id] += absent

@@ -92,7 +92,9 @@ _SHORT = frozenset(("e.g", "i.e", "etc", "vs", "cf", "no", "approx", "fig", "res
 _MARKUP = "*_~#> \t\n\"'([-"
 _NUMBER = lazy(r"[ \t>*+-]*(\d{1,9}[.)])[ \t]")
 _NOTHING = frozenset("-=*_ \t>#|:`~+.")
-_WRONG_COLUMN = lazy(r"(?i)\b(?:avoid|bad|wrong|don[\u2019']t|do not|never|incorrect|anti-?pattern|instead of)\b|\u274c")
+_WRONG_COLUMN = lazy(
+    r"(?i)\b(?:avoid|bad|wrong|don[\u2019']t|do not|never|incorrect|anti-?pattern|instead of)\b|\u274c"
+)
 _RIGHT_COLUMN = lazy(r"(?i)^(?:do|use|good|right|correct|instead|prefer|better|fix|alternative)\b|\u2705")
 
 

@@ -20,7 +20,16 @@ SERVER, STORE = "skills", "skills.json"
 MODULES = ("mcp",)
 """What the server is made with: the official SDK."""
 _PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "serve.py")
-_NEEDED = ("mcp", "anyio", "pydantic", "pydantic_core", "typing_extensions", "annotated_types", "jsonschema", "starlette")
+_NEEDED = (
+    "mcp",
+    "anyio",
+    "pydantic",
+    "pydantic_core",
+    "typing_extensions",
+    "annotated_types",
+    "jsonschema",
+    "starlette",
+)
 _AT_STORE = 4
 _PARAGRAPH = lazy(r"\n[ \t]*\n\s*")
 
@@ -73,7 +82,11 @@ class SkillServer:
 
 def tool_names(pattern: str) -> dict[str, str]:
     """What an agent calls the tools before its model, each with its description; none for one that takes no server."""
-    return {pattern.format(server=SERVER, tool=name): tool["description"] for name, tool in TOOLS.items()} if pattern else {}
+    return (
+        {pattern.format(server=SERVER, tool=name): tool["description"] for name, tool in TOOLS.items()}
+        if pattern
+        else {}
+    )
 
 
 def tool_of(name: str) -> str:

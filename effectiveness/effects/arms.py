@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Literal, get_args
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from skill_health.documents._record import FullFigure
-from skill_health.documents.effect_report import ArmFigures, InvokedTrials, TaskInvocations
-from skill_health.documents.effect_result import Invoked
+from skill_health.documents.effect_report import ArmFigures, BestOf, CreationFigures, InvokedTrials, TaskInvocations
+from skill_health.documents.effect_result import Invoked, SkillCreation
 from skill_health.effectiveness.effects.sheet import MEASURES, Cells, CellTrials, TaskFacts, TrialRunFacts
 from skill_health.effectiveness.records import CONTROL
-from skill_health.stats.estimates import Estimate
+from skill_health.stats.estimates import Estimate, best_of
 from skill_health.stats.intervals import clustered_mean, clustered_proportion, unbounded_mean
 
 FLOOR, CEILING = 0.05, 0.95
@@ -47,11 +47,14 @@ def _arm(name: str, facts: TrialRunFacts, tasks: Sequence[TaskFacts], cells: Cel
         missing=facts.planned(tasks, [name]) - trials,
         success=full_figure(success),
         reward=full_figure(_reward(found)),
+        tests=full_figure(_tests(found)) if any(cell.tests for cell in found) else None,
+        best_of=tuple(_best_of(found, k) for k in tries(facts.replications)),
         invoked=InvokedTrials(**structs.asdict(count_invocations(found)), rate=full_figure(_rate(found))),
         success_given_invoked=full_figure(_given_invoked(found)),
         **{measure: full_figure(_measured(found, measure)) for measure in MEASURES},
         skill_calls=full_figure(_skill_calls(found)) if facts.arms[name].served else None,
         flags=flags(success),
+        creation=_creation(found),
     )
 
 
@@ -73,6 +76,37 @@ def invoked_of(task: TaskFacts, cells: Cells) -> TaskInvocations:
     return count_invocations(cell for arm in task.arms if arm != CONTROL and (cell := cells.get((task.id, arm))))
 
 
+def _creation(cells: Sequence[CellTrials]) -> CreationFigures | None:
+    """What the agents wrote for themselves, and what that took; None in an arm where none does."""
+    found = [[result.creation for result in cell.trials if result.creation is not UNSET] for cell in cells]
+    if not any(found):
+        return None
+    counts = Counter(each.outcome for own in found for each in own)
+    measures = {
+        name: [[value for each in own if (value := measure(each)) is not None] for own in found]
+        for name, measure in _OF_CREATION.items()
+    }
+    return CreationFigures(
+        written=counts["written"],
+        nothing=counts["nothing"],
+        unusable=counts["unusable"],
+        **{
+            name: full_figure(
+                unbounded_mean([sum(each) / len(each) for each in known if each], sum(map(len, known)), 0.0)
+            )
+            for name, known in measures.items()
+        },
+    )
+
+
+_OF_CREATION: Mapping[str, Callable[[SkillCreation], float | None]] = {
+    "input_tokens": lambda made: made.usage.input_tokens,
+    "output_tokens": lambda made: made.usage.output_tokens,
+    "cost_usd": lambda made: made.cost_usd,
+    "duration_ms": lambda made: made.duration_ms,
+}
+
+
 def _rate(cells: Sequence[CellTrials]) -> Estimate:
     observed = [
         [result.invoked == "yes" for result in cell.trials if result.invoked != "not_observable"] for cell in cells
@@ -83,6 +117,39 @@ def _rate(cells: Sequence[CellTrials]) -> Estimate:
 def _given_invoked(cells: Sequence[CellTrials]) -> Estimate:
     passed = [[result.outcome == "pass" for result in cell.trials if result.invoked == "yes"] for cell in cells]
     return clustered_proportion([sum(each) for each in passed], [len(each) for each in passed])
+
+
+_STEPS = (2, 3, 5, 10, 20, 50)
+
+
+def tries(replications: int) -> tuple[int, ...]:
+    """The numbers of tries that are shown: a few, and all that there are; none where each task is tried once."""
+    return tuple(sorted({*(k for k in _STEPS if k < replications), *[replications] * (replications > 1)}))
+
+
+def _best_of(cells: Sequence[CellTrials], k: int) -> BestOf:
+    passes = [[float(result.outcome == "pass") for result in cell.trials] for cell in cells]
+    return BestOf(
+        k=k,
+        pass_at_k=full_figure(_best(passes, k, "trials")),
+        reward=full_figure(_best([cell.rewards for cell in cells], k, "rewards")),
+    )
+
+
+def _best(groups: Sequence[Sequence[float]], k: int, of: str) -> Estimate:
+    """The mean over tasks of the best of k: each task weighs the same, however many trials it has."""
+    fit = [each for each in groups if len(each) >= k]
+    best, n = [best_of(each, k) for each in fit], sum(map(len, fit))
+    if not fit:
+        return Estimate(None, note=f"no task has {k} scored {of}")
+    if not all(0 <= value <= 1 for each in fit for value in each):
+        return unbounded_mean(best, n)
+    return replace(clustered_mean([min(value, 1.0) for value in best], [1.0] * len(best)), n=n)
+
+
+def _tests(cells: Sequence[CellTrials]) -> Estimate:
+    shares = [cell.tests for cell in cells if cell.tests]
+    return clustered_mean([sum(each) for each in shares], [len(each) for each in shares])
 
 
 def _reward(cells: Sequence[CellTrials]) -> Estimate:

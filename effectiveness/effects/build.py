@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from skill_health.documents._record import map_values
+from skill_health.documents._targets import bundle
 from skill_health.documents.effect_manifest import EffectManifest, FrozenAgent
 from skill_health.documents.effect_report import (
     ArmContrast,
@@ -21,6 +22,7 @@ from skill_health.documents.effect_report import (
     CategoryContrasts,
     EffectReport,
     EffectVerdict,
+    EfficiencyVerdict,
     Flip,
     LeaderboardRow,
     ModelEffectReport,
@@ -31,6 +33,7 @@ from skill_health.documents.effect_report import (
 )
 from skill_health.documents.effect_result import SCORED, TrialResult
 from skill_health.effectiveness.effects.arms import CEILING, FLOOR, arms, full_figure, invoked_of
+from skill_health.effectiveness.effects.composition import compositions
 from skill_health.effectiveness.effects.contrasts import (
     ALL,
     ArmPair,
@@ -46,7 +49,9 @@ from skill_health.effectiveness.effects.contrasts import (
     primary,
     scopes,
 )
+from skill_health.effectiveness.effects.contributions import contributions
 from skill_health.effectiveness.effects.controls import Absence, Control, absence, as_table, controls
+from skill_health.effectiveness.effects.efficiency import GAINS, judge_efficiency
 from skill_health.effectiveness.effects.sheet import (
     MEASURES,
     Cells,
@@ -64,7 +69,8 @@ from skill_health.stats.power import fewest_differing, preliminary_reasons
 from skill_health.text.numbers import signed
 
 ALPHA = 0.05
-_SIGNS: Mapping[VerdictWord, int] = {"helps": 1, "any text helps": 1, "unexplained gain": 1, "harmful": -1}
+FEW_REPLICATIONS = 3
+"""With fewer trials of each task in each arm, what an agent does cannot be told from what it happened to do."""
 NOT_ATTRIBUTED = Attribution((), (), None)
 _NAMES = {PLACEBO: "a placebo of the same length", NEGATIVE: "an irrelevant skill"}
 
@@ -75,21 +81,28 @@ class VerdictEvidence:
 
     `primary` is the target against the control, None where the run does not have both. `family` is how many such
     contrasts were tested together, `missing` is the share of the planned trials of these two arms that are not
-    scored, and `absent` whether they are missing by chance. `biased` are the negative controls that failed.
+    scored, and `absent` whether they are missing by chance. `biased` are the negative controls that failed,
+    `replications` are the planned trials of each task in each arm, None where nobody planned them, and
+    `efficiency` is what the other endpoint came to, None where it was not asked for. `extensions` is how often the run
+    was extended, which is how often it could be looked at before.
     """
 
     primary: Contrast | None
-    family: int
+    family: float
     missing: float
     margin: float
     absent: Absence | None = None
     biased: Sequence[Control] = ()
+    extensions: int = 0
+    replications: int | None = None
     attribution: Attribution = NOT_ATTRIBUTED
+    efficiency: EfficiencyVerdict | None = None
 
 
 def verdict(evidence: VerdictEvidence) -> EffectVerdict:
     """The verdict, the one sentence that decided, what to mind beside it, and why it is preliminary."""
-    word, reason = _judged(evidence)
+    success, reason = _judged(evidence)
+    word, reason = _either(success, reason, evidence.efficiency)
     primary = evidence.primary
     reasons = preliminary_reasons(
         primary.tasks if primary else 0,
@@ -99,8 +112,33 @@ def verdict(evidence: VerdictEvidence) -> EffectVerdict:
         "tasks",
         "trials",
     )
-    reasons += filter(None, [evidence.absent.uneven if evidence.absent else ""])
-    return EffectVerdict(word=word, reason=reason, notes=tuple(_notes(evidence, word)), preliminary=tuple(reasons))
+    if evidence.replications is not None and evidence.replications < FEW_REPLICATIONS:
+        reasons.append(f"fewer than {FEW_REPLICATIONS} replications ({evidence.replications})")
+    reasons += filter(None, [evidence.absent.uneven if evidence.absent else "", _extended(evidence.extensions)])
+    return EffectVerdict(
+        word=word, reason=reason, notes=tuple(_notes(evidence, word, success)), preliminary=tuple(reasons)
+    )
+
+
+_RANKS: tuple[VerdictWord, ...] = ("biased", "harmful", "helps", "cheaper", "any text helps", "unexplained gain")
+
+
+def _either(word: VerdictWord, reason: str, efficiency: EfficiencyVerdict | None) -> tuple[VerdictWord, str]:
+    """The verdict of both endpoints: that of success, unless the other one shows more."""
+    if efficiency is None or efficiency.word not in GAINS:
+        return word, reason
+    other: VerdictWord = efficiency.word  # type: ignore[assignment]
+    if word not in _RANKS or (other == "cheaper" and _RANKS.index(word) > _RANKS.index(other)):
+        return other, efficiency.reason
+    return word, reason
+
+
+def _extended(times: int) -> str:
+    """Why a run that was extended is preliminary, "" for one that was not."""
+    if not times:
+        return ""
+    often = {1: "once", 2: "twice"}.get(times, f"{times} times")
+    return f"extended {often}, and it could be looked at before: its p-values are those of a fixed design"
 
 
 def _judged(evidence: VerdictEvidence) -> tuple[VerdictWord, str]:
@@ -121,7 +159,7 @@ def _judged(evidence: VerdictEvidence) -> tuple[VerdictWord, str]:
     if not primary.testable:
         return "not testable", explain_untestable(primary)
     if primary.differing < (needed := fewest_differing(max(evidence.family, 1), ALPHA)):
-        together = f"{needed} are needed with {evidence.family} tested together"
+        together = f"{needed} are needed with {evidence.family:g} tested together"
         return "not testable", f"not testable: {primary.differing} of {primary.tasks} tasks differ, {together}"
     return "no evidence", _said(primary)
 
@@ -183,14 +221,18 @@ def _extreme(primary: Contrast) -> str:
     return ""
 
 
-def _notes(evidence: VerdictEvidence, word: VerdictWord) -> Iterator[str]:
-    target = evidence.primary.shares[0] if evidence.primary else None
-    if word in _SIGNS and evidence.absent and (unsure := evidence.absent.unsure(_SIGNS[word])):
+def _notes(evidence: VerdictEvidence, word: VerdictWord, success: VerdictWord) -> Iterator[str]:
+    """What to mind; `success` is what that endpoint alone comes to."""
+    primary = evidence.primary
+    sign = _significant(primary) if primary and success != "biased" else 0
+    if sign and evidence.absent and (unsure := evidence.absent.unsure(sign)):
         yield unsure
-    if _SIGNS.get(word) == 1:
-        yield from _compared(evidence.attribution, word)
-        if target is not None and target >= CEILING:
+    if sign > 0 and primary:
+        yield from _compared(evidence.attribution, success)
+        if (primary.shares[0] or 0) >= CEILING:
             yield "the target is at the ceiling: the gain may be larger on harder tasks"
+    if word != success and primary:
+        yield f"success alone: {_judged(evidence)[1]}"
     if word == "no evidence":
         yield "no evidence of an effect is not evidence of none: the interval says what is still possible"
 
@@ -216,10 +258,14 @@ def notes(sheet: RunTrials, manifest: EffectManifest, models: Sequence[ModelEffe
     facts = sheet.facts
     if simulated := [model.spec for model in facts.models if model.simulated]:
         yield f"Simulated: the figures of {', '.join(simulated)} say nothing about any model."
+    for agent in facts.models:
+        if agent.unproved:
+            yield f"Weaker proof: of all figures of {agent.spec}, {agent.unproved}."
     if not manifest.sandbox.isolates:
         yield "Not isolated: the agents could read and change what is outside their workspaces."
     if sheet.foreign:
         yield f"{sheet.foreign} results belong to no planned trial, or are a second one for the same; they are left out."
+    yield from _of_extension(sheet, manifest)
     planned = facts.planned(facts.tasks.values())
     known = [column.spec for column in sheet.columns if column.cost_usd is not None]
     for column in sheet.columns:
@@ -235,6 +281,41 @@ def notes(sheet: RunTrials, manifest: EffectManifest, models: Sequence[ModelEffe
         yield "No placebo: a gain may be that of any text of this length."
     if AGAIN not in conditions:
         yield "No A/A arm: the run's own noise is known from the replications alone."
+
+
+def _taken_over(sheet: RunTrials) -> list[TrialResult]:
+    return [result for column in sheet.columns for result in column.results if result.taken_from is not UNSET]
+
+
+def _of_extension(sheet: RunTrials, manifest: EffectManifest) -> Iterator[str]:
+    """The notes on what was taken over from other runs."""
+    taken = _taken_over(sheet)
+    if not taken:
+        return
+    every = sum(len(column.results) for column in sheet.columns)
+    known = [result.cost_usd for result in taken if result.cost_usd is not None]
+    paid = f" All figures count them, their ${math.fsum(known):.2f} too." if known else " All figures count them."
+    runs = ", ".join(sorted({str(result.taken_from) for result in taken}))
+    yield f"Extended: {len(taken)} of {every} trials were made by {runs} and are counted here, not made again.{paid}"
+    yield (
+        f"Extended: whoever looks, and then goes on, tests {len(manifest.extends) + 1} times. Where there is no effect, "
+        "one look finds one in 2 to 4 % of runs, two in 5 to 6 %, five in 8 to 11 %."
+    )
+    if mixed := _mixed(sheet):
+        yield (
+            f"Extended: in {mixed} task{'s' * (mixed != 1)} a replication has arms that were taken over and arms that "
+            "were made later: what changed meanwhile at the model's server is in their difference."
+        )
+
+
+def _mixed(sheet: RunTrials) -> int:
+    """In how many tasks of a model some arms of a replication were taken over and others were not."""
+    found: dict[tuple[str, str, int], set[bool]] = {}
+    for column in sheet.columns:
+        for result in column.results:
+            key = (column.spec, result.task_id, result.replication)
+            found.setdefault(key, set()).add(result.taken_from is UNSET)
+    return len({key[:2] for key, both in found.items() if len(both) > 1})
 
 
 def _of_column(column: ModelTrials, planned: int, others: Sequence[str]) -> Iterator[str]:
@@ -349,6 +430,10 @@ def build_report(manifest: EffectManifest, results: Sequence[TrialResult]) -> Ef
         _model(column, model, facts, found, checked[column.spec])
         for column, model in zip(sheet.columns, facts.models, strict=True)
     )
+    pairs = compositions(
+        sheet, manifest.pairs, {spec: [each.why() for each in own if each.failed] for spec, own in checked.items()}
+    )
+    models = tuple(structs.replace(model, composition=pairs[model.model]) for model in models)
     report = EffectReport(
         version=1,
         kind="effectiveness",
@@ -369,6 +454,8 @@ def build_report(manifest: EffectManifest, results: Sequence[TrialResult]) -> Ef
         notes=tuple(notes(sheet, manifest, models)),
         models=models,
         leaderboard=leaderboard(models),
+        extends=manifest.extends,
+        taken_over=len(_taken_over(sheet)),
     )
     return map_values(report, settle)
 
@@ -389,6 +476,7 @@ def _model(
         agent_version=model.version,
         resolved=tuple(sorted({result.resolved_model for result in column.results if result.resolved_model})),
         simulated=model.simulated,
+        unproved=model.unproved,
         planned=facts.planned(facts.tasks.values()),
         scored=column.scored,
         outcomes=column.outcomes,
@@ -398,8 +486,11 @@ def _model(
         arms=whole.arms,
         contrasts=whole.contrasts,
         verdict=whole.verdict,
+        efficiency=whole.efficiency,
         skills=tuple(
-            SkillEffectReport(skill=scope.name, tasks=tuple(task.id for task in own), **part._asdict())
+            SkillEffectReport(
+                skill=scope.name, skills=bundle(own[0].skills), tasks=tuple(task.id for task in own), **part._asdict()
+            )
             for scope, own, part in skills
         ),
         categories=tuple(
@@ -414,6 +505,7 @@ def _model(
         controls=as_table(column, checked, facts),
         calibration=_calibration(column, facts),
         tasks=tasks(facts, column.cells),
+        contributions=contributions(facts, found.table[column.spec, ALL], column.cells),
     )
 
 
@@ -423,6 +515,7 @@ class _Part(NamedTuple):
     arms: tuple[ArmFigures, ...]
     contrasts: tuple[ArmContrast, ...]
     verdict: EffectVerdict
+    efficiency: EfficiencyVerdict | None
 
 
 def _part(
@@ -438,16 +531,21 @@ def _part(
     sides = (pair.arm, pair.against) if pair else ()
     planned = facts.planned(own, sides)
     absent = absence(pair, own, column.cells, facts.replications) if pair else None
+    amounts = found.efficiencies.get((column.spec, scope))
+    efficiency = judge_efficiency(amounts, biased[0].why() if biased else "") if amounts else None
     evidence = VerdictEvidence(
         primary=found.primary(column.spec, scope),
         family=found.skills if scope.kind else found.models,
         missing=sum(arm.missing for arm in table if arm.arm in sides) / planned if planned else 1.0,
         absent=absent,
         margin=facts.margin,
+        replications=facts.replications,
         biased=biased,
+        extensions=len(facts.extends),
         attribution=found.attributions[column.spec, scope] if scope.kind != "category" else NOT_ATTRIBUTED,
+        efficiency=efficiency,
     )
-    return _Part(table, tuple(map(arm_contrast, found.table[column.spec, scope])), verdict(evidence))
+    return _Part(table, tuple(map(arm_contrast, found.table[column.spec, scope])), verdict(evidence), efficiency)
 
 
 def _calibration(column: ModelTrials, facts: TrialRunFacts) -> CalibrationContrast | None:

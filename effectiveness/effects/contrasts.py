@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from skill_health.documents.effect_report import ArmContrast, ContrastDeltas, ContrastKind, Correction, IntervalEnds
 from skill_health.effectiveness.effects.arms import full_figure
-from skill_health.effectiveness.effects.sheet import Cells, CellTrials, ModelTrials, RunTrials, TaskFacts, TrialRunFacts
+from skill_health.effectiveness.effects.efficiency import Efficiency, compare_amounts
+from skill_health.effectiveness.effects.sheet import (
+    Cells,
+    CellTrials,
+    ModelTrials,
+    RunTrials,
+    TaskFacts,
+    TrialRunFacts,
+    pair_arms,
+)
 from skill_health.effectiveness.records import (
     AGAIN,
     CONTROL,
@@ -15,15 +24,18 @@ from skill_health.effectiveness.records import (
     FULL,
     LEAVE_OUT,
     NEGATIVE,
+    ORDER,
     PLACEBO,
     PLUS_ONE,
     PLUS_UNRELATED,
+    SELF_GENERATED,
     TARGET,
+    WITHOUT,
     Arm,
 )
 from skill_health.stats.estimates import Estimate
 from skill_health.stats.hypothesis_tests import sign_flip, signed_rank
-from skill_health.stats.multiplicity import benjamini_hochberg, holm
+from skill_health.stats.multiplicity import Endpoints, benjamini_hochberg, two_endpoints, weight_of_tests
 from skill_health.stats.power import FEW_CLUSTERS
 from skill_health.stats.resampling import RESAMPLES, paired_bootstrap, paired_t
 
@@ -43,7 +55,10 @@ class ArmPair:
 
 
 _OTHERS: Mapping[str, tuple[tuple[str, ContrastKind], ...]] = {
-    TARGET: ((PLACEBO, "secondary"), (NEGATIVE, "secondary")),
+    TARGET: ((PLACEBO, "secondary"), (NEGATIVE, "secondary"), (SELF_GENERATED, "secondary")),
+    FULL: ((TARGET, "interaction"),),
+    ORDER: ((FULL, "secondary"),),
+    WITHOUT: ((TARGET, "secondary"),),
     PLUS_ONE: ((TARGET, "interaction"),),
     PLUS_UNRELATED: ((TARGET, "interaction"),),
     LEAVE_OUT: ((FULL, "secondary"),),
@@ -77,7 +92,9 @@ def pairs(arms: Mapping[str, Arm]) -> tuple[ArmPair, ...]:
     Each arm is compared with the control; the control has no hint, since without skills there is nothing to name. An
     arm with the hint is compared with the same without it, and with the others that its condition is compared with,
     hint against hint: what is lost without the hint is the penalty of discovery. An arm in a delivery is compared with
-    the same in each plainer one: with the hint, where nothing has to be found, that is about knowledge. The target again is not among them: it is there for `calibration`.
+    the same in each plainer one: with the hint, where nothing has to be found, that is about knowledge. The target
+    again is not among them: it is there for `calibration`; nor are the arms of two skills that are tried alone and
+    together: these are there for `compositions`.
     """
     first = primary(arms)
     others = (pair for pair in _pairs(arms) if first is None or pair.name != first.name)
@@ -85,8 +102,9 @@ def pairs(arms: Mapping[str, Arm]) -> tuple[ArmPair, ...]:
 
 
 def _pairs(arms: Mapping[str, Arm]) -> Iterator[ArmPair]:
+    composed = {name for pair in pair_arms(arms) for name in pair.names}
     for name, arm in arms.items():
-        if arm.condition in (CONTROL, AGAIN):
+        if arm.condition in (CONTROL, AGAIN) or name in composed:
             continue
         if CONTROL in arms:
             yield ArmPair(name, CONTROL, "secondary")
@@ -191,7 +209,7 @@ def compare(pair: ArmPair, tasks: Sequence[TaskFacts], cells: Cells, seed: int) 
         for task in tasks
         if (one := cells.get((task.id, pair.arm))) and (other := cells.get((task.id, pair.against)))
     ]
-    differences = tuple(_difference(one, other) for one, other in both)
+    differences = tuple(difference_of(one, other) for one, other in both)
     testable = sum(each != 0 for each in differences) >= LEAST
     return Contrast(
         pair=pair,
@@ -218,8 +236,8 @@ def _share(cells: Sequence[CellTrials]) -> float | None:
     return sum(cell.passes for cell in cells) / sum(len(cell.trials) for cell in cells) if cells else None
 
 
-def _difference(one: CellTrials, other: CellTrials) -> float:
-    """The difference of two shares: exactly 0 where they are equal, whatever the numbers of trials."""
+def difference_of(one: CellTrials, other: CellTrials) -> float:
+    """The difference of the shares that passed: exactly 0 where they are equal, whatever the numbers of trials."""
     return (one.passes * len(other.trials) - other.passes * len(one.trials)) / (len(one.trials) * len(other.trials))
 
 
@@ -279,10 +297,6 @@ def explain_untestable(contrast: Contrast) -> str:
 
 HOLM: Correction = "holm"
 FALSE_SHARE: Correction = "benjamini-hochberg"
-_METHODS: Mapping[Correction, Callable[[Sequence[float | None]], list[float | None]]] = {
-    HOLM: holm,
-    FALSE_SHARE: benjamini_hochberg,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,16 +329,20 @@ class Attribution:
 
 @dataclass(frozen=True, slots=True)
 class Families:
-    """All contrasts, and how many primary ones were tested together: of models, and of models with skills."""
+    """All contrasts, and how many primary ones were tested together: of models, and of models with skills.
+
+    A test of efficiency counts as a fraction of one, by its weight.
+    """
 
     table: Table
     attributions: Mapping[tuple[str, Scope], Attribution]
-    models: int
-    skills: int
+    efficiencies: Mapping[tuple[str, Scope], Efficiency]
+    models: float
+    skills: float
 
     def primary(self, spec: str, scope: Scope) -> Contrast | None:
         """The contrast that decides the verdict; None where the run has no such arms."""
-        return next((each for each in self.table[spec, scope] if each.pair.kind == "primary"), None)
+        return _primary(self.table[spec, scope])
 
 
 def scopes(facts: TrialRunFacts) -> dict[Scope, tuple[TaskFacts, ...]]:
@@ -337,24 +355,59 @@ def scopes(facts: TrialRunFacts) -> dict[Scope, tuple[TaskFacts, ...]]:
     return found
 
 
-def families(sheet: RunTrials) -> Families:
-    """Every contrast of every model over all tasks with a target, each skill's, and each category's."""
+def families(sheet: RunTrials, efficiency: bool = True) -> Families:
+    """Every contrast of every model over all tasks with a target, each skill's, and each category's.
+
+    `efficiency` says whether that endpoint is tested, too, and so corrected for.
+    """
     facts = sheet.facts
     wanted = pairs(facts.arms)
     table: Table = {}
+    efficiencies: dict[tuple[str, Scope], Efficiency] = {}
     for scope, tasks in scopes(facts).items():
         asked = [pair for pair in wanted if pair.kind == "primary"] if scope.kind == "category" else wanted
         for column in sheet.columns:
-            table[column.spec, scope] = tuple(_all(asked, tasks, column, facts.seed))
-    sizes = {}
-    for kinds, primary in ((("",), True), (("skill",), True), (("",), False), (("skill", "category"), False)):
-        sizes[kinds, primary] = _correct(table, kinds, primary)
+            found = table[column.spec, scope] = tuple(_all(asked, tasks, column, facts.seed))
+            first = _primary(found)
+            if efficiency and first and scope.kind != "category":
+                texts = [arm for arm in useless_arms(first.pair) if arm in facts.arms]
+                sides = (first.pair.arm, first.pair.against)
+                efficiencies[column.spec, scope] = compare_amounts(
+                    sides, texts, tasks, column.cells, first.differences, facts.margin, facts.seed
+                )
+    for kinds in (("",), ("skill", "category")):
+        _correct_secondary(table, kinds)
     attributions = {key: _attribution(found) for key, found in table.items() if key[1].kind != "category"}
-    for kind in ("", "skill"):
-        keys = [key for key in attributions if key[1].kind == kind]
-        for key, p in zip(keys, holm([attributions[key].p for key in keys]), strict=True):
-            attributions[key] = replace(attributions[key], p_adjusted=p)
-    return Families(table, attributions, sizes[("",), True], sizes[("skill",), True])
+    sizes = [_correct_primary(table, attributions, efficiencies, kind) for kind in ("", "skill")]
+    return Families(table, attributions, efficiencies, *sizes)
+
+
+def _primary(found: Sequence[Contrast]) -> Contrast | None:
+    return next((each for each in found if each.pair.kind == "primary"), None)
+
+
+def _correct_primary(
+    table: Table,
+    attributions: dict[tuple[str, Scope], Attribution],
+    efficiencies: dict[tuple[str, Scope], Efficiency],
+    kind: str,
+) -> float:
+    """Adjust both endpoints of one family in place, and those of the skill's own gain; how many are tested."""
+    keys = [key for key in attributions if key[1].kind == kind]
+    both, own = [], []
+    for key in keys:
+        first, found = _primary(table[key]), efficiencies.get(key)
+        p, whole = first.delta.p if first else None, attributions[key].p
+        both.append(found.endpoints(p) if found else Endpoints(p, None, None))
+        own.append(found.own_endpoints(whole) if found else Endpoints(whole, None, None))
+    for key, (success, less), (gain, saving) in zip(keys, two_endpoints(both), two_endpoints(own), strict=True):
+        table[key] = tuple(
+            each.corrected(success, HOLM) if each.pair.kind == "primary" else each for each in table[key]
+        )
+        attributions[key] = replace(attributions[key], p_adjusted=gain)
+        if key in efficiencies:
+            efficiencies[key] = efficiencies[key].corrected(less, saving)
+    return weight_of_tests(both)
 
 
 def _attribution(found: Sequence[Contrast]) -> Attribution:
@@ -372,18 +425,16 @@ def _all(wanted: Iterable[ArmPair], tasks: Sequence[TaskFacts], column: ModelTri
     return (found for pair in wanted if (found := compare(pair, tasks, column.cells, seed)))
 
 
-def _correct(table: Table, kinds: Sequence[str], primary: bool) -> int:
-    """Adjust one family in place; how many of it are testable."""
+def _correct_secondary(table: Table, kinds: Sequence[str]) -> None:
+    """Adjust one family of all other contrasts in place; the primary one of a category is one of them."""
     places = [
         (key, at)
         for key, found in table.items()
         for at, each in enumerate(found)
-        if key[1].kind in kinds and (each.pair.kind == "primary" and key[1].kind != "category") == primary
+        if key[1].kind in kinds and (each.pair.kind != "primary" or key[1].kind == "category")
     ]
     ps = [table[key][at].delta.p for key, at in places]
-    method = HOLM if primary else FALSE_SHARE
-    for (key, at), adjusted in zip(places, _METHODS[method](ps), strict=True):
+    for (key, at), adjusted in zip(places, benjamini_hochberg(ps), strict=True):
         found = list(table[key])
-        found[at] = found[at].corrected(adjusted, method)
+        found[at] = found[at].corrected(adjusted, FALSE_SHARE)
         table[key] = tuple(found)
-    return sum(p is not None for p in ps)

@@ -117,13 +117,14 @@ def as_table(column: ModelTrials, found: Sequence[Control], facts: TrialRunFacts
     return NegativeControls(
         tasks=tuple(task.id for task in facts.controls),
         arms=arms(facts, facts.controls, column.cells),
-        contrasts=tuple(map(_equivalence, found)),
+        contrasts=tuple(map(equivalence_record, found)),
         passed=passed(found),
-        note=_note(found),
+        note=explain_controls(found),
     )
 
 
-def _equivalence(control: Control) -> EquivalenceContrast:
+def equivalence_record(control: Control) -> EquivalenceContrast:
+    """One of these contrasts as a report holds it."""
     shown = control.equivalence
     values = structs.asdict(arm_contrast(control.contrast)) | {"note": shown.note}
     return EquivalenceContrast(
@@ -145,7 +146,8 @@ def _ninety(found: Equivalence) -> IntervalEnds | None:
     return None if low is None or high is None else IntervalEnds(low=max(low, -1.0), high=min(high, 1.0))
 
 
-def _note(found: Sequence[Control]) -> str:
+def explain_controls(found: Sequence[Control]) -> str:
+    """What could be shown of them, in a sentence."""
     if not found:
         return "not testable: the run has neither negative-control tasks nor the arm negative"
     state = passed(found)

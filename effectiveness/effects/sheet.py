@@ -5,18 +5,24 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from msgspec import UNSET
+
+from skill_health.documents._targets import NO_SKILL
 from skill_health.documents.effect_manifest import EffectManifest, FrozenAgent
 from skill_health.documents.effect_result import TrialResult
-from skill_health.effectiveness.records import Arm
-from skill_health.effectiveness.tasks._api import NO_SKILL
+from skill_health.effectiveness.records import CONTROL, JOIN, SUBSET, Arm
 from skill_health.effectiveness.workspace.staging import parse_arm
 
 
 @dataclass(frozen=True, slots=True)
 class TaskFacts:
-    """A task as a report needs it. `arms` are the names of those that it has, in the run's order."""
+    """A task as a report needs it.
+
+    `skill` is the name of the skill that should help, or of the bundle whose `skills` should; `arms` are the names of
+    those that it has, in the run's order.
+    """
 
     id: str
     slug: str
@@ -24,6 +30,7 @@ class TaskFacts:
     category: str
     difficulty: str
     arms: tuple[str, ...]
+    skills: tuple[str, ...] = ()
 
     @property
     def is_control(self) -> bool:
@@ -33,7 +40,7 @@ class TaskFacts:
 
 @dataclass(frozen=True, slots=True)
 class TrialRunFacts:
-    """A manifest as values; `arms` are those of the run by name, in its order."""
+    """A manifest as values; `arms` are those of the run by name, in its order, `extends` the runs that it extends."""
 
     tasks: Mapping[str, TaskFacts]
     arms: Mapping[str, Arm]
@@ -41,6 +48,7 @@ class TrialRunFacts:
     replications: int
     margin: float
     seed: int
+    extends: tuple[str, ...] = ()
 
     @property
     def targets(self) -> tuple[TaskFacts, ...]:
@@ -65,14 +73,51 @@ def read_facts(manifest: EffectManifest) -> TrialRunFacts:
         task.id: TaskFacts(
             id=task.id,
             slug=task.slug,
-            skill=task.target_skill,
+            skill=task.target_name,
+            skills=task.target_skills or (),
             category=task.category,
             difficulty=task.difficulty,
             arms=tuple(arm for arm in arms if arm in manifest.staged.get(task.id, {})),
         )
         for task in sorted(manifest.tasks, key=lambda task: task.id)
     }
-    return TrialRunFacts(tasks, arms, manifest.models, manifest.replications, manifest.margin, manifest.seed)
+    return TrialRunFacts(
+        tasks, arms, manifest.models, manifest.replications, manifest.margin, manifest.seed, manifest.extends
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PairArms:
+    """The arms of two skills by name. `together` are both skills, in each order that the run has."""
+
+    first: str
+    second: str
+    variant: str
+    singles: tuple[str, str]
+    together: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them, the control first."""
+        return (CONTROL, *self.singles, *self.together)
+
+
+def pair_arms(arms: Mapping[str, Arm]) -> tuple[PairArms, ...]:
+    """Every two skills that a run tries alone and together, by their names."""
+    found: dict[tuple[str, str, str], PairArms] = {}
+    if CONTROL not in arms:
+        return ()
+    for arm in arms.values():
+        if len(arm.subset) != 2:
+            continue
+        first, second = sorted(arm.subset)
+        variant = arm.name.removeprefix(f"{SUBSET}:{arm.argument}")
+        singles = replace(arm, argument=first).name, replace(arm, argument=second).name
+        orders = (replace(arm, argument=JOIN.join(names)).name for names in ((first, second), (second, first)))
+        if set(singles) <= set(arms):
+            together = tuple(name for name in orders if name in arms)
+            found[first, second, variant] = PairArms(first, second, variant, singles, together)
+    return tuple(found[key] for key in sorted(found))
 
 
 _MOST = 1e15
@@ -94,13 +139,15 @@ MEASURES: Mapping[str, Callable[[TrialResult], float | None]] = {
 class CellTrials:
     """The scored trials of one task in one arm by one model, in the order of their replications. There is at least one.
 
-    `measures` are the known values of each of MEASURES, and `rewards` those of the trials that have one.
+    `measures` are the known values of each of MEASURES, `rewards` those of the trials that have one, and `tests` the
+    passed shares of those whose verifier reports its tests.
     """
 
     trials: tuple[TrialResult, ...]
     passes: int
     rewards: tuple[float, ...]
     measures: Mapping[str, tuple[float, ...]]
+    tests: tuple[float, ...] = ()
 
     @property
     def success(self) -> float:
@@ -186,6 +233,7 @@ def make_cell(trials: Sequence[TrialResult]) -> CellTrials:
         passes=sum(result.outcome == "pass" for result in trials),
         rewards=_all_known(result.reward for result in trials),
         measures={name: _all_known(map(measure, trials)) for name, measure in MEASURES.items()},
+        tests=_all_known(None if result.tests is UNSET else result.tests.share for result in trials),
     )
 
 

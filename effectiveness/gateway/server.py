@@ -13,7 +13,7 @@ import json
 import os
 import re
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from hmac import compare_digest
 from typing import Any
@@ -47,6 +47,7 @@ _FORMS = frozenset(("application/json", "text/event-stream", "*/*"))
 _FINAL = (b"x-should-retry", b"false")
 _LOCAL = lazy(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?", re.IGNORECASE)
 _VALUE = lazy(r"[A-Za-z0-9_.:~-]*")
+Accept = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None] | None]
 
 
 @contextlib.asynccontextmanager
@@ -57,7 +58,7 @@ async def open_gateway(upstream: Upstream, limits: GatewayLimits, socket: str = 
     """
     gateway = Gateway(upstream, limits)
     try:
-        server = await _listening(gateway, socket)
+        server = await listening(gateway.accept, socket)
     except OSError as reason:
         raise AbortedError(f"the gateway to the model cannot listen on {socket or '127.0.0.1'}: {reason}") from None
     try:
@@ -73,12 +74,13 @@ async def open_gateway(upstream: Upstream, limits: GatewayLimits, socket: str = 
     gateway.raise_bug()
 
 
-async def _listening(gateway: Gateway, socket: str) -> asyncio.Server:
+async def listening(accept: Accept, socket: str) -> asyncio.Server:
+    """Listen on a Unix socket that is ours alone, or on a free port of 127.0.0.1 without one. Raises OSError."""
     if not socket:
-        return await asyncio.start_server(gateway.accept, "127.0.0.1", 0)
+        return await asyncio.start_server(accept, "127.0.0.1", 0)
     if len(os.fsencode(socket)) > _SOCKET:
         raise OSError(f"the path of a socket has {_SOCKET} bytes at most")
-    server = await asyncio.start_unix_server(gateway.accept, socket)
+    server = await asyncio.start_unix_server(accept, socket)
     os.chmod(socket, 0o600)
     return server
 

@@ -370,7 +370,7 @@ async def _run(
 
     with Progress(planned, stream, done=planned - left, quiet=terms.quiet) as progress, interruptible(interrupted):
         runner.on_result = lambda result: progress.update(result.status, budget.spent)
-        await runner.run(terms.concurrency, terms.grace)
+        await progress.beside(runner.run(terms.concurrency, terms.grace))
     return runner.stopped or runner.capped or "; ".join(runner.down.values())
 
 

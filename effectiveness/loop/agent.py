@@ -134,9 +134,7 @@ async def _with_server(job: LoopJob, workspace: str, skills: tuple[LoopSkill, ..
         return {"stop_reason": "server", "failure": "infrastructure", "error": words}
 
 
-async def _converse(
-    job: LoopJob, workspace: str, skills: tuple[LoopSkill, ...], served: ServedTools
-) -> dict[str, Any]:
+async def _converse(job: LoopJob, workspace: str, skills: tuple[LoopSkill, ...], served: ServedTools) -> dict[str, Any]:
     from skill_health.bench.http.client import Client
     from skill_health.bench.http.endpoint import Endpoint
     from skill_health.bench.http.messages import Conversation, Turn
@@ -150,7 +148,12 @@ async def _converse(
     header = protocol.build_key_header(job.key) if job.key else None
     client = Client(Endpoint(job.base_url, job.key, header, concurrency=1, timeout=limit, idle_timeout=limit))
     talk = Conversation(
-        job.model, (Turn("user", job.prompt),), system_prompt(skills), None, (*TOOLS, *served.tools), job.max_output_tokens
+        job.model,
+        (Turn("user", job.prompt),),
+        system_prompt(skills),
+        None,
+        (*TOOLS, *served.tools),
+        job.max_output_tokens,
     )
     size = len(talk.system) + len(job.prompt)
     for number in range(1, job.max_turns + 1):

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from skill_health.config.settings import Effectiveness
+from skill_health.documents.effect_composition import TriedPair
 from skill_health.effectiveness.records import Arm
+from skill_health.effectiveness.workspace.images import GATEWAY_ONLY, NetworkChoice, network_choice
 from skill_health.effectiveness.workspace.staging import parse_arms
 
 
@@ -16,7 +18,9 @@ class TrialChoices:
     """What a run tries, with the configuration filling in what the command line leaves open.
 
     `sandbox` is "" for the first that works. `timeout_sec` is None where the tasks' own limits hold, `max_usd` of one
-    trial None where it follows from the price. `settings` are what the configuration says to agents of its choice.
+    trial None where it follows from the price. `weaker_proof` are agents that may run although nobody sees what they
+    are offered; only the command line says so. `settings` are what the configuration says to agents of its choice,
+    `pairs` the skills that are tried alone and together.
     """
 
     agents: tuple[str, ...]
@@ -28,7 +32,10 @@ class TrialChoices:
     image: str = ""
     timeout_sec: float | None = None
     max_usd: float | None = None
+    weaker_proof: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    network: NetworkChoice = GATEWAY_ONLY
+    pairs: tuple[TriedPair, ...] = ()
 
 
 def choices(options: Mapping[str, Any], configured: Effectiveness) -> TrialChoices:
@@ -40,7 +47,9 @@ def choices(options: Mapping[str, Any], configured: Effectiveness) -> TrialChoic
 
     return TrialChoices(
         agents=tuple(pick("agents", configured.agents)),
-        arms=parse_arms(pick("arms", configured.arms), pick("hint", configured.hint), pick("delivery", configured.delivery)),
+        arms=parse_arms(
+            pick("arms", configured.arms), pick("hint", configured.hint), pick("delivery", configured.delivery)
+        ),
         reps=pick("reps", configured.reps),
         seed=pick("seed", configured.seed),
         margin=pick("margin", configured.margin),
@@ -48,5 +57,7 @@ def choices(options: Mapping[str, Any], configured: Effectiveness) -> TrialChoic
         image=configured.image,
         timeout_sec=options.get("timeout"),
         max_usd=options.get("max_usd_per_trial"),
+        weaker_proof=tuple(options.get("weaker_proof") or ()),
         settings={"acp-command": configured.acp_command, "acp-env": dict(configured.acp_env)},
+        network=network_choice(options.get("network"), options.get("hosts") or ()),
     )

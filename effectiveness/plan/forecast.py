@@ -6,8 +6,10 @@ import math
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
+
+from msgspec import UNSET
 
 from skill_health.bench.budget import add_known, dollars
 from skill_health.bench.http.messages import Usage
@@ -21,11 +23,13 @@ from skill_health.documents.effect_history import EffectHistoryLine
 from skill_health.documents.effect_manifest import EffectManifest
 from skill_health.documents.effect_result import Key, TrialResult
 from skill_health.effectiveness.plan.opening import MOST_INPUT, MOST_OUTPUT
+from skill_health.effectiveness.plan.pairs import pair_notes
 from skill_health.effectiveness.plan.plan import AgentModel, TrialPlan
-from skill_health.effectiveness.records import CONTROL, DELIVERIES, NEGATIVE, PLACEBO, TARGET
+from skill_health.effectiveness.records import CONTROL, DELIVERIES, FULL, LEAVE_OUT, NEGATIVE, PLACEBO, TARGET, WITHOUT
 from skill_health.effectiveness.run.runs import KIND, read_result
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.text.near import list_some
+from skill_health.text.numbers import count as counted
 
 FOLDERS, TRIALS, FEWEST = 30, 1_000, 5
 """So many runs are looked at, so many trials of a model are enough, fewer than FEWEST are too few."""
@@ -61,7 +65,7 @@ def read_earlier(reports: str, specs: Collection[str]) -> dict[str, EarlierTrial
         if {model.spec for model in convert_record(values, EffectManifest).models}.intersection(seen):
             for result in readable_lines(os.path.join(folder, RESULTS), read_result):
                 mine = seen.get(result.model)
-                if mine is not None and mine.trials < TRIALS and result.scored:
+                if mine is not None and mine.trials < TRIALS and result.scored and result.taken_from is UNSET:
                     _note(mine, result)
     return {spec: EarlierTrials(each.trials, _mean(each.usd), _mean(each.seconds)) for spec, each in seen.items()}
 
@@ -161,15 +165,22 @@ def forecast(
 ) -> TrialForecast:
     """What a plan is going to take, without the keys that are done, with so many trials under way in all."""
     left: Counter[str] = Counter()
+    agents: Counter[str] = Counter()
     longest: Counter[str] = Counter()
     for planned in plan.trials():
         if planned.key not in done:
             left[planned.model.spec] += 1
-            longest[planned.model.spec] += round(plan.timeout_of(planned.task))
+            agents[planned.model.spec] += planned.arm.agents
+            longest[planned.model.spec] += round(plan.timeout_of(planned.task)) * planned.arm.agents
     limits = plan.at_once(concurrency)
     models = tuple(
         _expected(
-            model, left[model.spec], longest[model.spec], limits[model.server], earlier.get(model.spec, EarlierTrials())
+            model,
+            left[model.spec],
+            agents[model.spec],
+            longest[model.spec],
+            limits[model.server],
+            earlier.get(model.spec, EarlierTrials()),
         )
         for model in plan.models
     )
@@ -185,10 +196,13 @@ def forecast(
     )
 
 
-def _expected(model: AgentModel, trials: int, longest: float, limit: int, earlier: EarlierTrials) -> ModelTrialForecast:
+def _expected(
+    model: AgentModel, trials: int, agents: int, longest: float, limit: int, earlier: EarlierTrials
+) -> ModelTrialForecast:
+    """The forecast of one model, whose trials start so many `agents` in all."""
     low, high = _money(model.price, model.max_usd, earlier)
-    seconds = None if earlier.seconds is None else trials * earlier.seconds / limit
-    each = [None if usd is None else round(usd * trials, 6) for usd in (low, high)]
+    seconds = None if earlier.seconds is None else agents * earlier.seconds / limit
+    each = [None if usd is None else round(usd * agents, 6) for usd in (low, high)]
     return ModelTrialForecast(model, trials, each[0], each[1], seconds if trials else 0.0, longest / limit, earlier)
 
 
@@ -235,7 +249,26 @@ _USUALLY = 0.5
 
 def study_notes(plan: TrialPlan, rates: Rates) -> list[str]:
     """What can be detected, the least p, and where no verdict can be reached; the best case each time."""
-    return [*_collection(plan, rates), *_skills(plan), *_controls(plan)]
+    pairs, arms = plan.choices.pairs, plan.choices.arms
+    both = any(arm.subset[:2] == pair.skills[::-1] for arm in arms for pair in pairs)
+    found = pair_notes(pairs, plan.tasks, len(plan.models), both)
+    if pairs and not any(arm.condition == TARGET for arm in arms):
+        return found
+    return [*_collection(plan, rates), *_skills(plan), *_left_out(plan), *_controls(plan), *found]
+
+
+def _left_out(plan: TrialPlan) -> Iterator[str]:
+    """What it takes to try the skills without one of them, and where that tells nothing."""
+    names = {arm.name for arm in plan.choices.arms}
+    for condition, whole in ((LEAVE_OUT, FULL), (WITHOUT, TARGET)):
+        arms = [arm for arm in plan.choices.arms if arm.condition == condition]
+        if not arms:
+            continue
+        cells = sum(arm.condition == condition for _, arm in plan.staged)
+        trials = cells * len(plan.models) * plan.choices.reps
+        yield f"{condition}: {counted(len(arms), 'arm')}, {trials:,} of the trials, to rank skills by what is lost without them"
+        if not any(replace(arm, condition=whole, argument="").name in names for arm in arms):
+            yield f"warning: without the arm {whole} nothing shows what a skill contributes"
 
 
 def _both(plan: TrialPlan, condition: str) -> list[Task]:
@@ -246,6 +279,10 @@ def _both(plan: TrialPlan, condition: str) -> list[Task]:
     for task_id, arm in plan.staged:
         names.setdefault(task_id, set()).add(arm.name)
     return [task for task in plan.tasks if {name, CONTROL} <= names.get(task.id, set())]
+
+
+_PASSES = 0.8
+"""Below this chance of passing, more negative controls are suggested."""
 
 
 def _collection(plan: TrialPlan, rates: Rates) -> Iterator[str]:
@@ -281,8 +318,23 @@ def _collection(plan: TrialPlan, rates: Rates) -> Iterator[str]:
         yield f"warning: no verdict can be reached: {needed} tasks must differ, and there are {count}"
     elif count * _USUALLY < needed:
         yield f"warning: {needed} of {count} tasks must differ for a verdict, and usually about half of them do"
+    yield from _efficiency(plan, count)
     if best is not None:
         yield from _room(plan, rates, best)
+
+
+def _efficiency(plan: TrialPlan, count: int) -> Iterator[str]:
+    """How often a skill that halves what is taken is shown to be cheaper."""
+    from skill_health.stats.power import chance_to_be_cheaper
+
+    texts, models, margin = len(_useless(plan)), len(plan.models), plan.choices.margin
+    half, whole = (
+        chance_to_be_cheaper(count, plan.choices.reps, margin, texts, models, success=success) for success in (0.5, 1.0)
+    )
+    yield (
+        f"efficiency: a skill that halves tokens or dollars without a loss is found to be cheaper in {100 * half:.0f} % "
+        f"of runs where half of the trials pass, in {100 * whole:.0f} % where all do (margin {100 * margin:g} points)"
+    )
 
 
 def _room(plan: TrialPlan, rates: Rates, best: float) -> Iterator[str]:
@@ -318,7 +370,7 @@ def _skills(plan: TrialPlan) -> Iterator[str]:
     from skill_health.stats.power import fewest_differing
 
     targets = [task for task in _both(plan, TARGET) if not task.is_control]
-    counts = Counter(task.target_skill or "" for task in targets)
+    counts = Counter(task.target_name or "" for task in targets)
     alone = fewest_differing(1)
     enough = sorted(skill for skill, count in counts.items() if count >= alone)
     tests = max(1, len(enough) * len(plan.models))
@@ -352,6 +404,16 @@ def _controls(plan: TrialPlan) -> Iterator[str]:
         about = "" if half is None else f", whose interval will be about +-{100 * half:.0f} points"
         kind = "negative control" if any(task.is_control for task in tasks) else "task"
         yield f"note: a margin of {100 * margin:g} points cannot be shown with {count} {kind}{'s' * (count != 1)}{about}"
+    from skill_health.stats.power import chance_to_pass_controls
+
+    narrow = sum(task.is_control for task in tasks)
+    full = any(arm.condition == FULL for arm in plan.choices.arms)
+    chance = chance_to_pass_controls(narrow, len(tasks) - narrow, plan.choices.reps, margin, full)
+    more = "; `effectiveness controls` writes more of them" if chance < _PASSES else ""
+    yield (
+        f"negative controls: {narrow} tasks, and {len(tasks) - narrow} more with the arm {NEGATIVE}, pass the validation "
+        f"with probability {chance:.2f} if there is no bias (margin {100 * margin:g} points){more}"
+    )
 
 
 def _detectable(tasks: int, reps: int, tests: int, against: int = 1) -> float | None:

@@ -14,6 +14,7 @@ from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
 from skill_health.discovery.evaluations import eval_material
 from skill_health.discovery.plugins import Plugins
+from skill_health.documents._targets import read_targets
 from skill_health.effectiveness.check.skills import collection
 from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.tasks._api import Task
@@ -27,7 +28,7 @@ from skill_health.skill.model import Skill
 from skill_health.skill.parse import parse_skill
 from skill_health.text.near import either
 
-_KEYS = ("target_skill", "irrelevant_skill", "related_skill", "unrelated_skill")
+_KEYS = ("irrelevant_skill", "related_skill", "unrelated_skill")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +53,25 @@ def settle_names(skills: Iterable[Skill], tasks: Sequence[Task], root: str, name
     meant = _meant(found)
     by_path = {skill.path: skill for skill in found.skills}
     wanted: dict[str, dict[str, str]] = defaultdict(dict)
+
+    def staged(task: Task, key: str, name: str) -> str:
+        """The name by which the skill is staged that a task names so."""
+        paths = meant.get(name, ())
+        if len(paths) > 1:
+            several = either([found.names[path].listed for path in paths])
+            raise UsageError(f"{task.path}: {key} {name!r} may be {several}: say which")
+        for path in paths:
+            wanted[by_path[path].name][path] = found.names[path].listed
+            return by_path[path].name
+        return name
+
     settled = []
     for task in tasks:
-        staged: dict[str, Any] = {}
-        for key in _KEYS:
-            paths = meant.get(getattr(task, key) or "", ())
-            if len(paths) > 1:
-                several = either([found.names[path].listed for path in paths])
-                raise UsageError(f"{task.path}: {key} {getattr(task, key)!r} may be {several}: say which")
-            for path in paths:
-                staged[key] = by_path[path].name
-                wanted[staged[key]][path] = found.names[path].listed
-        settled.append(replace(task, **staged) if staged else task)
+        targets = task.target_skills and read_targets(
+            [staged(task, "target_skill", name) for name in task.target_skills]
+        )
+        more: dict[str, Any] = {key: staged(task, key, name) for key in _KEYS if (name := getattr(task, key))}
+        settled.append(replace(task, target_skills=targets, **more))
     for name, listed in wanted.items():
         if len(listed) > 1:
             both = " and ".join(listed.values())

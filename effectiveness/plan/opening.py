@@ -17,13 +17,13 @@ from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import require_modules
 from skill_health.documents.effect_manifest import EffectManifest, FrozenAgent
-from skill_health.effectiveness.agents._api import Agent
+from skill_health.effectiveness.agents._api import Agent, unproved_of
 from skill_health.effectiveness.agents._load import AgentChoice, resolve
 from skill_health.effectiveness.delivery.served import MODULES
 from skill_health.effectiveness.gateway._api import Upstream
 from skill_health.effectiveness.plan.choices import TrialChoices
 from skill_health.effectiveness.plan.plan import AgentModel
-from skill_health.effectiveness.records import ORDER
+from skill_health.effectiveness.records import ORDER, Arm
 from skill_health.effectiveness.workspace.process import clean_environment, run_process
 from skill_health.text.patterns import lazy
 
@@ -64,7 +64,11 @@ def open_models(
     Raises UsageError for a name that is none, an agent that is not installed, a missing key, and an arm that an agent
     cannot have.
     """
-    return tuple(_opened(spec, choices, routing, prices, keyless) for spec in dict.fromkeys(choices.agents))
+    models = tuple(_opened(spec, choices, routing, prices, keyless) for spec in dict.fromkeys(choices.agents))
+    weaker = {model.choice.name for model in models if unproved_of(model.choice.agent)}
+    if idle := [name for name in choices.weaker_proof if name not in weaker]:
+        raise UsageError(f"--weaker-proof {idle[0][:40]}: no agent of the run is called so and needs it")
+    return models
 
 
 def _opened(spec: str, choices: TrialChoices, routing: RouterSettings, prices: PriceTable, keyless: bool) -> AgentModel:
@@ -72,7 +76,9 @@ def _opened(spec: str, choices: TrialChoices, routing: RouterSettings, prices: P
     agent = choice.agent
     if hasattr(agent, "check"):
         agent.check(spec)
-    ordered = next((arm.name for arm in choices.arms if arm.condition == ORDER), "")
+    if (unseen := unproved_of(agent)) and choice.name not in choices.weaker_proof:
+        raise UsageError(f"{choice.name}: {unseen}. If that is good enough for you, give --weaker-proof {choice.name}")
+    ordered = next((arm.name for arm in choices.arms if arm.condition == ORDER or _is_reversed(arm, choices)), "")
     if ordered and not agent.ORDERED:
         raise UsageError(
             f"{choice.name} lists skills in an order of its own, so it can have no arm {ordered}: leave it out"
@@ -95,6 +101,12 @@ def _opened(spec: str, choices: TrialChoices, routing: RouterSettings, prices: P
     return AgentModel(
         choice, server_of(choice, routing), program, version, upstream, price, cap_of(price, choices.max_usd)
     )
+
+
+def _is_reversed(arm: Arm, choices: TrialChoices) -> bool:
+    """Whether an arm differs from an earlier one in the order of listing alone."""
+    earlier = choices.arms[: choices.arms.index(arm)]
+    return any(sorted(each.subset) == sorted(arm.subset) and each.hint == arm.hint for each in earlier if arm.subset)
 
 
 def server_of(choice: AgentChoice, routing: RouterSettings) -> str:

@@ -15,6 +15,7 @@ from skill_health.bench.run_folder import Kind
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.files import blake2b
 from skill_health.documents._record import convert_record, record_values
+from skill_health.documents._targets import write_targets
 from skill_health.documents.effect_manifest import EffectManifest, FrozenSandbox, FrozenSkill, FrozenTask, LeftOutArm
 from skill_health.documents.effect_result import Key, TrialResult
 from skill_health.effectiveness.agents._load import AgentChoice
@@ -26,7 +27,7 @@ from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.effectiveness.workspace.copies import SKILL
-from skill_health.effectiveness.workspace.staging import prompt_of, staged
+from skill_health.effectiveness.workspace.staging import concerns, prompt_of, staged
 from skill_health.skill import frontmatter
 from skill_health.skill.decode import decode
 
@@ -39,7 +40,7 @@ def freeze_task(task: Task) -> FrozenTask:
     return FrozenTask(
         id=task.id,
         slug=task.slug,
-        target_skill=task.target_skill,
+        target_skill=write_targets(task.target_skills),
         irrelevant_skill=task.irrelevant_skill,
         related_skill=task.related_skill,
         unrelated_skill=task.unrelated_skill,
@@ -271,7 +272,7 @@ def stage(
     there: dict[tuple[str, Arm], tuple[SkillCopy, ...]] = {}
     left: list[LeftOutArm] = []
     for task in sorted(tasks, key=lambda task: task.id):
-        found = {arm: staged(task, arm, copies[task.id]) for arm in arms}
+        found = {arm: staged(task, arm, copies[task.id]) for arm in arms if concerns(task, arm, arms)}
         some = {arm: skills for arm, skills in found.items() if not isinstance(skills, str)}
         if len(some) == 1 < len(arms):
             alone = next(iter(some))

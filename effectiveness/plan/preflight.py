@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 
 from skill_health import __version__
-from skill_health.bench.durable import read_objects
-from skill_health.bench.journal import RESULTS
 from skill_health.bench.manifest import differences, digest
 from skill_health.bench.run_folder import RunLocation, earlier_runs
-from skill_health.core.errors import AbortedError, UsageError
+from skill_health.core.errors import UsageError
 from skill_health.documents._record import OpenRecord, convert_record, record_values
-from skill_health.documents.effect_check import FaultKind, TaskFault
+from skill_health.documents.effect_check import FaultKind, TaskFault, VerifierFinding
 from skill_health.documents.effect_manifest import EffectManifest, SkippedTask
 from skill_health.effectiveness.check.check import TaskCheck, check_tasks
+from skill_health.effectiveness.plan.extend import count_lacking, count_unchanged
 from skill_health.effectiveness.plan.inputs import TrialInputs
-from skill_health.effectiveness.plan.plan import OF_TRIALS, keys
 from skill_health.effectiveness.run.runs import KIND
 from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.tasks._api import Task
+from skill_health.effectiveness.workspace.images import GATEWAY_ONLY, NetworkChoice, Tell, place_tasks
 from skill_health.effectiveness.workspace.scripts import ScriptOptions
 from skill_health.lint.cache import cache_folder
 from skill_health.registries.records import problem_line
@@ -31,21 +31,25 @@ _SHOWN = 3
 
 
 def fit_tasks(
-    inputs: TrialInputs, skip: bool, sandbox: str, image: str = "", *, look_only: bool = False
-) -> tuple[tuple[Task, ...], list[SkippedTask], list[str]]:
+    inputs: TrialInputs, skip: bool, sandbox: str, image: str = "", network: NetworkChoice = GATEWAY_ONLY, *,
+    look_only: bool = False, tell: Tell | None = None,
+) -> tuple[tuple[Task, ...], list[SkippedTask], list[str]]:  # fmt: skip
     """The tasks that may be used, the ones that may not as a manifest holds them, and lines that somebody should know.
 
     Oracles and verifiers are run in the back end `sandbox` where that was not done before for the same task and skills
-    in the same one; with `look_only` they are not, and nothing is written. Raises UsageError for tasks that must not be
+    in the same one; with `look_only` they are not, and nothing is written. Images of tasks are built before, which
+    `tell` is told; a task whose image cannot be had is skipped. Raises UsageError for other tasks that must not be
     used, unless they are to be skipped, and where none is left.
     """
+    placed = place_tasks(inputs.tasks, sandbox, image, network, tell, build=not look_only)
+    inputs = replace(inputs, tasks=placed.tasks)
     checked, tried = _checked(inputs, sandbox, image, look_only)
     bad = [SkippedTask(task=one.task.id, reasons=tuple(map(_said, one.faults))) for one in checked if not one.ok]
     broken = [SkippedTask(task=problem.path, reasons=(problem_line(problem),)) for problem in inputs.problems]
     skipped = sorted([*bad, *broken], key=lambda each: each.task)
     fit = tuple(one.task for one in checked if one.ok)
     lines = [f"{each.task} is not fit to use: {'; '.join(each.reasons[:_SHOWN])}" for each in skipped]
-    if skipped and not skip:
+    if any(each.task not in placed.failed for each in skipped) and not skip:
         more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
         raise UsageError(f"{lines[0]}{more}: fix it (`effectiveness check` tells all), or give --skip-unfit")
     if not fit:
@@ -57,7 +61,7 @@ def fit_tasks(
 
 def _checked(inputs: TrialInputs, sandbox: str, image: str, look_only: bool) -> tuple[tuple[TaskCheck, ...], int]:
     """The checks of all tasks, in their order, and how many of them were tried with their oracles, now or before."""
-    marks = {task.id: _mark(task, inputs, sandbox, image) for task in inputs.tasks}
+    marks = {task.id: _mark(task, inputs, sandbox, image, repr(task.network)) for task in inputs.tasks}
     known = cache_folder.read_sealed(cache_folder.TASKS).get("tasks")
     known = known if isinstance(known, dict) else {}
     there = {task.id: found for task in inputs.tasks if (found := _stored(task, known.get(marks[task.id]))) is not None}
@@ -77,7 +81,7 @@ def _checked(inputs: TrialInputs, sandbox: str, image: str, look_only: bool) -> 
 def _mark(task: Task, inputs: TrialInputs, *where: str) -> str:
     """A hash of everything that the check of a task depends on."""
     scripts = [task.verifier_digest or "", task.oracle.digest if task.oracle else ""]
-    named = [task.target_skill, task.irrelevant_skill, task.related_skill, task.unrelated_skill]
+    named = [task.target_skills, task.irrelevant_skill, task.related_skill, task.unrelated_skill]
     skills = [skill.digest for skill in inputs.copies_of(task).values()]
     of_task = [task.format, task.digest, scripts, named, list(task.blockers), task.grading]
     return digest([__version__, *of_task, skills, list(where)])
@@ -88,10 +92,13 @@ class _Kept(OpenRecord, frozen=True, kw_only=True):
 
     faults: tuple[tuple[FaultKind, str], ...]
     notes: tuple[str, ...]
+    findings: tuple[VerifierFinding, ...] = ()
 
 
 def _kept(one: TaskCheck) -> _Kept:
-    return _Kept(faults=tuple((fault.kind, fault.message) for fault in one.faults), notes=one.notes)
+    return _Kept(
+        faults=tuple((fault.kind, fault.message) for fault in one.faults), notes=one.notes, findings=one.findings
+    )
 
 
 def _stored(task: Task, record: object) -> TaskCheck | None:
@@ -100,7 +107,7 @@ def _stored(task: Task, record: object) -> TaskCheck | None:
         kept = convert_record(record, _Kept)
     except ValueError:
         return None
-    return TaskCheck(task, tuple(TaskFault(*fault) for fault in kept.faults), kept.notes)
+    return TaskCheck(task, tuple(TaskFault(*fault) for fault in kept.faults), kept.notes, kept.findings)
 
 
 def _said(fault: TaskFault) -> str:
@@ -116,17 +123,21 @@ def said_of_earlier(place: RunLocation, reports: str) -> Iterator[str]:
 
     Nothing for a run that goes on, and nothing where no earlier run is like it.
     """
-    if place.stored is not None:
+    if place.stored is not None or place.manifest.get("extends"):
         return
     specs = {model.spec for model in convert_record(place.manifest, EffectManifest).models}
     for folder, values in islice(earlier_runs(reports, KIND), _LOOK):
         manifest = convert_record(values, EffectManifest)
         if {model.spec for model in manifest.models} != specs:
             continue
-        name, lacking = manifest.run_id, _lacking(folder, manifest)
+        name, lacking = manifest.run_id, count_lacking(folder, manifest)
         found = differences(values, place.manifest)
-        if not found and not lacking:
-            yield f"note: {name} was this same run and is finished (`effectiveness report {name}`): this begins another one"
+        if not lacking and (kept := count_unchanged(manifest, convert_record(place.manifest, EffectManifest))):
+            same = "was this same run" if not found else f"has {count(kept, 'trial')} of this run"
+            yield (
+                f"note: {name} {same} and is finished (`effectiveness report {name}`): this begins another one; "
+                f"`--extend {name}` takes over what has not changed"
+            )
         if found and lacking:
             more = f" and {len(found) - _CHANGES} more" if len(found) > _CHANGES else ""
             yield (
@@ -134,15 +145,3 @@ def said_of_earlier(place: RunLocation, reports: str) -> Iterator[str]:
                 f"same run: {'; '.join(found[:_CHANGES])}{more}: this begins another one"
             )
         return
-
-
-def _lacking(folder: str, manifest: EffectManifest) -> int:
-    """How many trials of a run have no result."""
-    try:
-        records = list(read_objects(os.path.join(folder, RESULTS), []))
-    except AbortedError:
-        return 0
-    there = {
-        tuple(record.get(name) for name in OF_TRIALS.fields) for record in records if not OF_TRIALS.missing(record)
-    }
-    return sum(key not in there for key in keys(manifest))

@@ -25,8 +25,9 @@ from skill_health.documents.effect_manifest import (
     LeftOutArm,
     SkippedTask,
 )
-from skill_health.effectiveness.agents._api import Job
+from skill_health.effectiveness.agents._api import Job, unproved_of
 from skill_health.effectiveness.plan.choices import TrialChoices
+from skill_health.effectiveness.plan.extend import Extension, extend_run, open_donor
 from skill_health.effectiveness.plan.forecast import TrialForecast, forecast, read_controls, read_earlier, study_notes
 from skill_health.effectiveness.plan.inputs import TrialInputs
 from skill_health.effectiveness.plan.opening import open_models, secrets_of, with_terms_of
@@ -45,7 +46,7 @@ from skill_health.effectiveness.plan.plan import (
 from skill_health.effectiveness.records import CONTROL
 from skill_health.effectiveness.sandbox._load import back_end, pick
 from skill_health.effectiveness.tasks._api import Task
-from skill_health.effectiveness.workspace.staging import refuse_unknown
+from skill_health.effectiveness.workspace.staging import expand_arms, refuse_unknown
 
 
 def to_manifest(
@@ -55,6 +56,7 @@ def to_manifest(
     skipped: Sequence[SkippedTask],
     revision: Revision,
     time: datetime,
+    extends: Sequence[str] = (),
 ) -> EffectManifest:
     """The manifest of a run, but that the name of its folder will have a mark, too."""
     choices, limits, sandbox = plan.choices, plan.limits, plan.sandbox
@@ -88,17 +90,19 @@ def to_manifest(
             "config": config_digest(routing, [model.spec for model in plan.models], choices.settings),
             "prices": prices.digest,
         },
-        models=tuple(_frozen_agent(model, plan) for model in plan.models),
+        models=tuple(_frozen_agent(model, plan, routing) for model in plan.models),
         price_table=prices.version,
         tasks=tasks,
         skills=skills,
         staged=staged_names(plan.staged),
         left_out=plan.left_out,
         skipped=tuple(skipped),
+        extends=tuple(extends),
+        pairs=choices.pairs,
     )
 
 
-def _frozen_agent(model: AgentModel, plan: TrialPlan) -> FrozenAgent:
+def _frozen_agent(model: AgentModel, plan: TrialPlan, routing: RouterSettings) -> FrozenAgent:
     choice = model.choice
     return FrozenAgent(
         spec=model.spec,
@@ -108,9 +112,11 @@ def _frozen_agent(model: AgentModel, plan: TrialPlan) -> FrozenAgent:
         protocol=choice.protocol,
         base_url=model.upstream.endpoint.base_url if model.upstream else None,
         simulated=choice.agent.SIMULATED,
+        unproved=unproved_of(choice.agent),
         flags=tuple(_flags(model, plan)),
         price=model.price.to_json() if model.price else None,
         max_usd=model.max_usd,
+        config=config_digest(routing, [model.spec], plan.choices.settings),
     )
 
 
@@ -139,6 +145,7 @@ class PreparedTrials:
     prices: PriceTable
     forecast: TrialForecast
     reports: str
+    extension: Extension | None = None
 
 
 def prepare(
@@ -150,6 +157,7 @@ def prepare(
     *,
     skipped: Sequence[SkippedTask] = (),
     named: str = "",
+    extend: str = "",
     anew: bool = False,
     keyless: bool = False,
     concurrency: int = AT_ONCE,
@@ -157,17 +165,22 @@ def prepare(
     """Find the agents and the sandbox, freeze what is tried, and find the folder of the run.
 
     That is the run that is `named`, else an unfinished one of the same identity (not when `anew`), else a new one.
-    `skipped` are tasks that are left out as a manifest holds them. Nothing is written and nobody is asked; `keyless`
-    models never can be. Raises UsageError for everything that the user can fix.
+    `skipped` are tasks that are left out as a manifest holds them. What has not changed of the run `extend` is taken
+    over; a run that goes on takes over what it began with. Nothing is written and nobody is asked; `keyless` models
+    never can be. Raises UsageError for everything that the user can fix.
     """
     routing = inputs.config.router
     prices = price_table(routing)
     models = open_models(choices, routing, prices, keyless)
     copies = {task.id: inputs.copies_of(task) for task in tasks}
-    refuse_unknown(choices.arms, {name for own in copies.values() for name in own})
+    names = {name for own in copies.values() for name in own}
+    choices = replace(choices, arms=expand_arms(choices.arms, names, _bundled(tasks)))
+    refuse_unknown(choices.arms, names)
     staged, left_out = stage(tasks, choices.arms, copies)
     if not staged:
         raise UsageError(f"there is nothing to try: {left_out[0].reason}" if left_out else "there is no task to try")
+    sandbox = _sandbox(choices, tasks)
+    _refuse_open_network(models, sandbox)
     plan = TrialPlan(
         tasks=tuple(sorted(tasks, key=lambda task: task.id)),
         models=models,
@@ -175,25 +188,46 @@ def prepare(
         staged=staged,
         left_out=left_out,
         choices=choices,
-        sandbox=_sandbox(choices),
+        sandbox=sandbox,
         secrets=secrets_of(models),
     )
-    manifest = to_manifest(plan, routing, prices, skipped, revision_of(inputs.root, reports), time)
+    donor = open_donor(reports, extend, named)
+    extends = (*donor.manifest.extends, donor.run_id) if donor else ()
+    manifest = to_manifest(plan, routing, prices, skipped, revision_of(inputs.root, reports), time, extends)
     place = find_place(reports, record_values(manifest), time, OF_TRIALS, named, anew, plan.secrets)
     if place.stored is not None:
         plan = replace(plan, models=with_terms_of(models, convert_record(place.stored, EffectManifest)))
     specs = [model.spec for model in models]
     done = {(str(task), str(spec), str(arm), int(number)) for task, spec, arm, number in place.done}
+    extension = extend_run(donor, plan, manifest, done) if donor else None
+    taken = extension.trials if extension else {}
     rates = read_controls(os.path.join(reports, HISTORY), specs)
-    notes = [*study_notes(plan, rates), *_left_out(left_out)]
-    told = forecast(plan, prices.version, read_earlier(reports, specs), notes, done, concurrency)
-    return PreparedTrials(plan, place, prices, told, reports)
+    notes = [*study_notes(plan, rates), *_left_out(left_out), *(extension.lines() if extension else ())]
+    told = forecast(plan, prices.version, read_earlier(reports, specs), notes, {*done, *taken}, concurrency)
+    return PreparedTrials(plan, place, prices, told, reports, extension)
 
 
-def _sandbox(choices: TrialChoices) -> FrozenSandbox:
-    name = pick(choices.sandbox or None, choices.image)
+def _bundled(tasks: Sequence[Task]) -> set[str]:
+    """The skills that are targets of a task together with others."""
+    return {name for task in tasks if len(task.target_skills or ()) > 1 for name in task.target_skills or ()}
+
+
+def _refuse_open_network(models: Sequence[AgentModel], sandbox: FrozenSandbox) -> None:
+    """Raise UsageError where an agent with a key of its own could reach more than its servers."""
+    names = [model.choice.name for model in models if unproved_of(model.choice.agent)]
+    if names and "network" not in sandbox.isolates:
+        raise UsageError(
+            f"{names[0]} has a key of yours, so it runs only where it can reach its own servers and nothing else: take a "
+            f"sandbox that keeps the network apart, and not {sandbox.name}"
+        )
+
+
+def _sandbox(choices: TrialChoices, tasks: Sequence[Task]) -> FrozenSandbox:
+    name = pick(choices.sandbox or None, choices.image, own=any(task.recipe for task in tasks))
     found = back_end(name)
-    return FrozenSandbox(name=name, version=found.found(), isolates=found.ISOLATES, image=choices.image)
+    return FrozenSandbox(
+        name=name, version=found.found(), isolates=found.ISOLATES, image=choices.image, network=str(choices.network)
+    )
 
 
 def _left_out(pairs: Sequence[LeftOutArm]) -> list[str]:

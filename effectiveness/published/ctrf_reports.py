@@ -5,25 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from skill_health.documents._record import OpenRecord, convert_record
-from skill_health.effectiveness.published._api import PublishedItem, PublishedTrial, ResultFile, TrialCount, outcome_of
+from skill_health.documents._ctrf import CtrfResults
+from skill_health.documents._record import convert_record
+from skill_health.effectiveness.published._api import PublishedItem, PublishedTrial, ResultFile, outcome_of
 
 TITLE = "CTRF report"
-
-
-class CtrfSummary(OpenRecord, frozen=True, kw_only=True):
-    """How many tests ended in which way. Skipped ones, and failures that were expected, are no verdict."""
-
-    passed: TrialCount
-    failed: TrialCount
-    pending: TrialCount = 0
-    other: TrialCount = 0
-
-
-class CtrfResults(OpenRecord, frozen=True, kw_only=True):
-    """The part of a report that counts."""
-
-    summary: CtrfSummary
 
 
 def fits(file: ResultFile) -> bool:
@@ -40,7 +26,7 @@ def read(file: ResultFile) -> Iterator[PublishedItem]:
     trial = next((each for each in file.folders if "__" in each), "")
     if not trial:
         raise ValueError("no folder TASK__NAME above it says which task it is of")
-    counted = found.passed + found.failed + found.pending + found.other
+    counted = found.counted
     above = file.folders[file.folders.index(trial) + 1 :]
     yield PublishedTrial(
         task=trial.rpartition("__")[0],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import fsum
 
@@ -16,8 +17,9 @@ from skill_health.documents.effect_report import (
     TaskReport,
 )
 from skill_health.documents.effect_result import SCORED
-from skill_health.effectiveness.records import CONTROL, TARGET
-from skill_health.text.numbers import NOTHING, amount, bracket, count, p_value, quantity, share
+from skill_health.effectiveness.records import CONTROL, FULL, HINT, ORDER, SELF_GENERATED, TARGET
+from skill_health.text.near import list_some
+from skill_health.text.numbers import NOTHING, amount, bracket, count, format_number, p_value, quantity, share, with_n
 
 MEASURES = {
     "input_tokens": "tokens read", "output_tokens": "tokens written", "cached_tokens": "tokens from a cache",
@@ -38,6 +40,26 @@ READING = (
     "intervals, resampled by task or Student's, widened by one more task that differs. What is not testable is no "
     "finding, neither for nor against a skill."
 )
+
+
+BEST_OF = "Several tries, the best of k (of k trials drawn from each task's, mean over tasks)"
+BEST_OF_HEAD = ("arm", "tries", "pass@k %", "best reward of k", "n/tasks", "mean of one try %")
+
+
+def best_of(arms: Sequence[ArmFigures]) -> Iterator[list[str]]:
+    """A row for each arm and number of tries, with the success of single ones beside it."""
+    for arm in arms:
+        for each in arm.best_of:
+            found = each.pass_at_k
+            yield [
+                arm.arm, f"k {each.k}", share(found), format_number(each.reward), f"{found.n:,}/{found.clusters:,}",
+                share(arm.success),
+            ]  # fmt: skip
+
+
+def tests(arm: ArmFigures) -> str:
+    """The passed share of the tests with the number of trials that report theirs."""
+    return with_n(share(arm.tests), arm.tests) if arm.tests else NOTHING
 
 
 def name_of(contrast: ArmContrast) -> str:
@@ -64,6 +86,66 @@ def delivery_row(arm: ArmFigures) -> list[str]:
 
 
 DELIVERY_HEAD = ("arm", "success %", "tokens read", "tokens written", "calls of the server", "n")
+
+
+def creations(arm: ArmFigures) -> str:
+    """What agents wrote for themselves, and what that took of what the arm took; "" for an arm where they do not."""
+    made = arm.creation
+    if made is None:
+        return ""
+    lacking = [
+        f"{n:,} {said}"
+        for n, said in ((made.nothing, "wrote none"), (made.unusable, "wrote none that could be used"))
+        if n
+    ]
+    rest = f" ({', '.join(lacking)}: done without)" if lacking else ""
+    took = ", ".join(
+        f"{MEASURES[name]} {quantity(getattr(made, name))} n {getattr(made, name).n:,}" for name in _WRITING
+    )
+    return f"{arm.arm}: skills written in {made.written:,} of {count(arm.trials, 'trial')}{rest}. Of what a trial took, the writing took: {took}."
+
+
+_WRITING = ("input_tokens", "output_tokens", "cost_usd", "duration_ms")
+_MEANINGS = {
+    (FULL, TARGET): "crowding, what the rest of the collection adds to the target or takes from it",
+    (ORDER, FULL): "the effect of the order in which skills are listed",
+    (SELF_GENERATED, CONTROL): "what an agent gains by a skill that it wrote for itself, from the task's text alone",
+    (TARGET, SELF_GENERATED): "what the skill adds to one that the agent writes for itself",
+}
+
+
+def _condition(arm: str) -> str:
+    """The condition of an arm by its name; a report may name one that there is not."""
+    return arm.removesuffix(HINT).partition(":")[0]
+
+
+def explained(report: EffectReport) -> Iterator[str]:
+    """What contrasts mean that are not called what they are, one sentence for all."""
+    pairs = [(each.arm, each.against) for model in report.models for each in model.contrasts]
+    there = {(_condition(arm), _condition(against)) for arm, against in pairs}
+    said = [
+        f"{arm} - {against} is {meaning}" for (arm, against), meaning in _MEANINGS.items() if (arm, against) in there
+    ]
+    if said:
+        yield f"{'; '.join(said)}."
+
+
+CONTRIBUTIONS = "What is lost without each skill"
+
+
+def told_apart(model: ModelEffectReport) -> str:
+    """Which skills are shown to contribute more than others, in a sentence; "" where there is nothing to compare."""
+    found = model.contributions
+    by_whole = Counter(each.against for each in found)
+    pairs = sum(n * (n - 1) // 2 for n in by_whole.values())
+    if not pairs:
+        return ""
+    above = [f"{each.skill} above {list_some(each.above, 6)}" for each in found if each.above]
+    told = sum(len(each.above) for each in found)
+    if not told:
+        return f"No two of these skills can be told apart ({count(pairs, 'pair')}, sign-flip, Holm): their order may be chance."
+    rest = "" if told == pairs else "; the order of the others may be chance"
+    return f"Told apart, {told} of {count(pairs, 'pair')} (sign-flip, Holm): {'; '.join(above)}{rest}."
 
 
 def headline(contrasts: Sequence[ArmContrast]) -> ArmContrast | None:
@@ -99,9 +181,34 @@ def reason(contrast: ArmContrast) -> str:
     return contrast.note or contrast.delta.note
 
 
+def weaker_proof(model: ModelEffectReport) -> str:
+    """What to say of an agent of which nobody sees what it is offered; "" for all others."""
+    return f"WEAKER PROOF: {model.unproved}." if model.unproved else ""
+
+
+def marked(report: EffectReport, name: str) -> str:
+    """The name of a model, with its mark where the proof of its figures is a weaker one."""
+    weaker = {model.model for model in report.models if model.unproved}
+    return f"{name} (weaker proof)" if name in weaker else name
+
+
 def why(verdict: EffectVerdict) -> str:
     """The reason of a verdict without the verdict's own word in front; "" for none."""
     return verdict.reason.removeprefix(f"{verdict.word}: ")
+
+
+def efficiency(model: ModelEffectReport) -> str:
+    """The second endpoint in one line, what the verdict says already left out; "" for a report without it."""
+    found = model.efficiency
+    if found is None:
+        return ""
+    p = found.ratio.p_adjusted
+    said = [] if found.reason == model.verdict.reason else [found.reason.removeprefix(f"{found.word}: ")]
+    said += (
+        [] if p is None else [f"p {p_value(p)} of fewer {found.measure} and no loss, corrected together with success"]
+    )
+    more = f" ({'; '.join(said)})" if said else ""
+    return f"Efficiency at equal success: {found.word}{more}"
 
 
 def spent(part: EffectReport | ModelEffectReport) -> str:

@@ -20,7 +20,7 @@ from skill_health.effectiveness.reports._cells import MEASURES
 EXTENSION = ".csv"
 _NUMBER = ("value", "low", "high", "n", "clusters", "p", "p_adjusted", "method", "note")
 _SHORT = ("value", "low", "high", "n")
-_PLACE = ("model", "agent", "simulated", "part", "skill", "category")
+_PLACE = ("model", "agent", "simulated", "weaker_proof", "part", "skill", "category")
 _TEST = (
     "name", "arm", "against", "kind", "tasks", "differing", "testable", "sign_flip_p", "wilcoxon_p", "correction",
     "normalised_gain", "over", "margin", "tost_p", "equivalent", "bias_p", "bias_p_adjusted", "failed",
@@ -62,7 +62,12 @@ class _Part(NamedTuple):
 
 def _parts(report: EffectReport) -> Iterator[_Part]:
     for model in report.models:
-        place = {"model": model.model, "agent": model.agent, "simulated": int(model.simulated)}
+        place = {
+            "model": model.model,
+            "agent": model.agent,
+            "simulated": int(model.simulated),
+            "weaker_proof": int(bool(model.unproved)),
+        }
         yield _Part({**place, "part": "collection"}, model.contrasts, model.arms, model.verdict.word)
         for skill in model.skills:
             own = {**place, "part": "skill", "skill": skill.skill}
@@ -98,6 +103,9 @@ def _arms(report: EffectReport) -> Iterator[Row]:
     for part in _parts(report):
         for arm in part.arms:
             numbers = {"success": arm.success, "reward": arm.reward, "invoked_rate": arm.invoked.rate}
+            numbers |= {"tests": arm.tests} if arm.tests else {}
+            for each in arm.best_of:
+                numbers |= {f"pass_at_{each.k}": each.pass_at_k, f"best_reward_of_{each.k}": each.reward}
             numbers |= {name: getattr(arm, name) for name in ("success_given_invoked", *MEASURES)}
             for measure, number in numbers.items():
                 yield {
@@ -114,6 +122,25 @@ def _tasks(report: EffectReport) -> Iterator[Row]:
                 yield {"model": model.model, **own, "arm": arm, **{key: getattr(found, key) for key in _OF_ARM}}
 
 
+def _composition(report: EffectReport) -> Iterator[Row]:
+    """One row for each figure of a pair."""
+    for model in report.models:
+        for pair in model.composition:
+            own = {name: getattr(pair, name) for name in _OF_PAIR} | {
+                "model": model.model,
+                "verdict": pair.verdict.word,
+            }
+            parts = (
+                (name, getattr(group, name)) for group in (pair.rates, pair.effects) for name in group.__struct_fields__
+            )
+            for measure, number in (
+                *parts, ("interaction", pair.interaction), ("independence", pair.independence),
+                *([("order", pair.order)] if pair.order else ()),
+            ):  # fmt: skip
+                yield {**own, "measure": measure, **_number(number)}
+
+
+_OF_PAIR = ("first", "second", "variant", "tasks", "differing", "of_first", "of_second", "of_both", "missing", "truth")
 _OF_TASK = ("task_id", "slug", "skill", "category", "difficulty", "flip")
 _OF_ARM = ("n", "passes", "success", "reward")
 _TABLES: Mapping[str, tuple[list[str], Callable[[EffectReport], Iterator[Row]]]] = {
@@ -131,4 +158,5 @@ _TABLES: Mapping[str, tuple[list[str], Callable[[EffectReport], Iterator[Row]]]]
     ),
     "arms": ([*_PLACE, "arm", "trials", "tasks", "missing", "flags", "measure", *_NUMBER], _arms),
     "tasks": (["model", *_OF_TASK, "arm", *_OF_ARM], _tasks),
+    "composition": (["model", *_OF_PAIR, "verdict", "measure", *_NUMBER], _composition),
 }

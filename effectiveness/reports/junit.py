@@ -58,14 +58,14 @@ def _outcome(found: TaskArmCounts, planned: int) -> str:
 def _summary(report: EffectReport, model: ModelEffectReport) -> str:
     """What the cases do not say: whether the numbers mean anything, and the headline."""
     primary, verdict = _cells.headline(model.contrasts), model.verdict
-    said = [_cells.SIMULATED] if model.simulated else []
+    said = [*([_cells.SIMULATED] if model.simulated else []), *filter(None, [_cells.weaker_proof(model)])]
     said += [f"Biased: {why}" for why in dict.fromkeys([*report.biased, *model.biased])]
     if primary:
         said.append(
             f"{_cells.name_of(primary)}: {points(primary.delta)} points, {count(primary.tasks, 'task')}, "
             f"{_cells.tested(primary)}: {verdict.word}"
         )
-    said += filter(None, [_cells.missing(model)])
+    said += filter(None, [_cells.efficiency(model), _cells.missing(model)])
     return "\n".join(said)
 
 

@@ -6,11 +6,18 @@ from collections.abc import Iterator, Sequence
 
 from skill_health.bench.report_formats import PLAIN, RenderOptions
 from skill_health.documents._record import FullFigure
-from skill_health.documents.effect_report import ArmContrast, ArmFigures, EffectReport, ModelEffectReport
+from skill_health.documents.effect_report import (
+    ArmContrast,
+    ArmFigures,
+    EffectReport,
+    EfficiencyVerdict,
+    ModelEffectReport,
+)
 from skill_health.effectiveness.effects.contrasts import DELTAS
-from skill_health.effectiveness.reports import _cells
+from skill_health.effectiveness.reports import _cells, _composition
 from skill_health.effectiveness.reports._forest import LEGEND, EffectRow, forest
 from skill_health.text.blocks import markdown_table, rest, text
+from skill_health.text.near import list_some
 from skill_health.text.numbers import (
     NOTHING,
     bracket,
@@ -22,6 +29,7 @@ from skill_health.text.numbers import (
     points,
     quantity,
     share,
+    with_interval,
 )
 
 _TASKS, _SKILLS = 200, 100
@@ -91,22 +99,51 @@ def skills(model: ModelEffectReport) -> Iterator[str]:
         reason = "; ".join(filter(None, [_cells.why(verdict), *(f"preliminary: {why}" for why in verdict.preliminary)]))
         rows.append([
             text(skill.skill), text(verdict.word), points(each.delta) if each else NOTHING, str(len(skill.tasks)),
-            *(f"{share(side.success)} n {side.trials:,}" if side else NOTHING for side in sides), text(reason) or NOTHING,
+            *(f"{share(side.success)} n {side.trials:,}" if side else NOTHING for side in sides),
+            _ratio(skill.efficiency), text(reason) or NOTHING,
         ])  # fmt: skip
     if rows:
         yield "### Skills"
         yield ""
-    names = ("skill", "verdict", "target - control, points", "tasks", "without, %", "with, %", "why")
+    names = ("skill", "verdict", "target - control, points", "tasks", "without, %", "with, %", "takes", "why")
     yield from markdown_table(names, rows[:_SKILLS])
     yield from rest(_SKILLS, len(rows), "skills")
 
 
+def contributions(model: ModelEffectReport) -> Iterator[str]:
+    """The skills by what is lost without them, and which of them can be told apart."""
+    rows = [
+        [
+            NOTHING if each.rank is None else str(each.rank), text(each.skill), text(each.against), points(each.delta),
+            str(each.tasks), p_value(each.delta.p_adjusted) if each.testable else NOTHING,
+            text(list_some(each.above, 6)) or NOTHING,
+        ]
+        for each in model.contributions
+    ]  # fmt: skip
+    if rows:
+        yield f"### {_cells.CONTRIBUTIONS}"
+        yield ""
+    names = ("rank", "skill", "of", "points", "tasks", "p corrected", "shown to be above")
+    yield from markdown_table(names, rows)
+    if rows and (said := _cells.told_apart(model)):
+        yield text(said, 2_000)
+        yield ""
+
+
+def _ratio(found: EfficiencyVerdict | None) -> str:
+    """What a skill takes of what is taken without it: "0.50 [0.45, 0.55] of the tokens, n 12"."""
+    if found is None or found.ratio.value is None:
+        return NOTHING
+    return f"{with_interval(found.ratio, '.2f', 1.0)} of the {found.measure}, n {found.ratio.clusters}"
+
+
 def arms(found: Sequence[ArmFigures], title: str = "Arms") -> Iterator[str]:
     """Success, invocation and what a trial takes, for each arm."""
+    tested = any(arm.tests for arm in found)
     rows = [
         [
             text(arm.arm), f"{arm.trials:,} / {arm.tasks:,}", f"{arm.missing:,}", share(arm.success),
-            format_number(arm.reward), text(", ".join(arm.flags)) or NOTHING, _cells.invoked(arm),
+            format_number(arm.reward), *[_cells.tests(arm)] * tested, text(", ".join(arm.flags)) or NOTHING, _cells.invoked(arm),
             *(quantity(getattr(arm, name)) for name in _cells.MEASURES),
         ]
         for arm in found
@@ -122,11 +159,15 @@ def arms(found: Sequence[ArmFigures], title: str = "Arms") -> Iterator[str]:
         "missing",
         "success, %",
         "reward",
+        *["tests passed, %"] * tested,
         "flag",
         "opened a skill, %",
         *_cells.MEASURES.values(),
     )
     yield from markdown_table(names, rows)
+    for arm in found:
+        if said := _cells.creations(arm):
+            yield from (text(said, 2_000), "")
     described = [arm for arm in found if arm.success_given_invoked.value is not None]
     if described:
         said = "; ".join(f"{a.arm} {share(a.success_given_invoked)} n {a.success_given_invoked.n}" for a in described)
@@ -141,6 +182,14 @@ def deliveries(found: Sequence[ArmFigures]) -> Iterator[str]:
         yield "### Deliveries of the skills, per trial"
         yield ""
         yield from markdown_table(_cells.DELIVERY_HEAD, rows)
+
+
+def best_of(found: Sequence[ArmFigures]) -> Iterator[str]:
+    """What several tries at a task come to, beside the mean of single ones."""
+    rows = [[text(cell) for cell in row] for row in _cells.best_of(found)]
+    if rows:
+        yield from (f"### {_cells.BEST_OF}", "")
+    yield from markdown_table(_cells.BEST_OF_HEAD, rows)
 
 
 def costs(found: Sequence[ArmContrast]) -> Iterator[str]:
@@ -182,6 +231,21 @@ def tasks(model: ModelEffectReport) -> Iterator[str]:
     yield from rest(_TASKS, len(found), "tasks")
 
 
+def composition(model: ModelEffectReport) -> Iterator[str]:
+    """Two skills at a time, and whether what the collection says of them is true."""
+    found = model.composition
+    if found:
+        yield from ("### Composition", "", _composition.HOW, "")
+    rows = [list(map(text, _composition.row(pair, intervals=True))) for pair in found[:_SKILLS]]
+    yield from markdown_table(_composition.HEAD, rows)
+    yield from rest(_SKILLS, len(found), "pairs")
+    for pair in found[:_SKILLS]:
+        yield from (f"- **{text(_composition.name(pair))}**", *(f"  - {text(e)}" for e in _composition.sentences(pair)))
+        yield from (f"  - {text(_composition.declaration(pair, said))}" for said in pair.declared)
+    if found:
+        yield ""
+
+
 EXTENSION = ".md"
 _PLOT, _LEADERS, _ROWS = 100, 50, 60
 
@@ -200,7 +264,7 @@ def _leaders(report: EffectReport) -> Iterator[str]:
         yield ""
     rows = [
         [
-            *map(text, _cells.place(each)), text(each.model), points(each.delta),
+            *map(text, _cells.place(each)), text(_cells.marked(report, each.model)), points(each.delta),
             str(each.delta.clusters), text(each.verdict),
         ]
         for each in found[:_LEADERS]
@@ -216,9 +280,12 @@ def _model(report: EffectReport, model: ModelEffectReport) -> Iterator[str]:
     yield from _plot(model)
     yield from contrasts(model.contrasts)
     yield from skills(model)
+    yield from contributions(model)
     yield from arms(model.arms)
     yield from deliveries(model.arms)
+    yield from best_of(model.arms)
     yield from costs(model.contrasts)
+    yield from composition(model)
     yield from _controls(report, model)
     yield from _categories(model)
     yield from tasks(model)
@@ -239,9 +306,13 @@ def _facts(model: ModelEffectReport) -> Iterator[str]:
     yield f"- {version}{resolved}"
     if model.simulated:
         yield f"- {text(_cells.SIMULATED)}"
+    if weaker := _cells.weaker_proof(model):
+        yield f"- **{text(weaker)}**"
     yield from (f"- **Biased**: {text(why)}" for why in model.biased)
     yield from (f"- Preliminary: {text(why)}" for why in verdict.preliminary)
     yield from (f"- {text(note)}" for note in verdict.notes)
+    if efficiency := _cells.efficiency(model):
+        yield f"- {text(efficiency)}"
     yield f"- Trials: {text(_cells.outcomes(model)) or NOTHING}; {model.retried:,} retried; {_cells.spent(model)}"
     if gone := _cells.missing(model):
         yield f"- {text(gone)}"
@@ -325,5 +396,7 @@ def _categories(model: ModelEffectReport) -> Iterator[str]:
 def _foot(report: EffectReport) -> Iterator[str]:
     yield "## How to read this"
     yield ""
-    yield from (f"- {text(each)}" for each in (*report.notes, _cells.INTENTION, _cells.READING))
+    yield from (
+        f"- {text(each)}" for each in (*report.notes, *_cells.explained(report), _cells.INTENTION, _cells.READING)
+    )
     yield f"- [{NOTHING}] stands where there is no interval, {NOTHING} where there is no number."

@@ -8,7 +8,7 @@ from skill_health.bench.report_formats import PLAIN, RenderOptions
 from skill_health.documents._record import map_values
 from skill_health.documents.effect_report import ArmContrast, EffectReport, ModelEffectReport, TaskReport
 from skill_health.effectiveness.effects.contrasts import DELTAS
-from skill_health.effectiveness.reports import _cells
+from skill_health.effectiveness.reports import _cells, _composition
 from skill_health.effectiveness.reports._forest import LEGEND, EffectRow, forest
 from skill_health.text.numbers import NOTHING, change, count, points, share
 from skill_health.text.terminal import NARROWEST, ascii_values, cut, lay_out_table, paint, to_ascii, wrapped
@@ -18,15 +18,23 @@ _FLIPS = 20
 
 def arms(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
     """How often each arm succeeded, on how many trials of how many tasks, and how often it opened a skill."""
+    tested = any(arm.tests for arm in model.arms)
     rows = [
-        [arm.arm, share(arm.success), f"{arm.trials:,}/{arm.tasks:,}", _cells.invoked(arm), f"{arm.missing:,}"]
+        [
+            arm.arm, share(arm.success), f"{arm.trials:,}/{arm.tasks:,}", *[_cells.tests(arm)] * tested,
+            _cells.invoked(arm), f"{arm.missing:,}",
+        ]
         for arm in model.arms
     ]  # fmt: skip
-    yield from _titled("Arms", ("arm", "success %", "n/tasks", "opened a skill %", "missing"), rows, look, width)
+    head = ("arm", "success %", "n/tasks", *["tests passed %"] * tested, "opened a skill %", "missing")
+    yield from _titled("Arms", head, rows, look, width)
+    written = [said for arm in model.arms if (said := _cells.creations(arm))]
+    for said in written:
+        yield from wrapped(said, width, "  ")
     flagged = [(arm.arm, flag) for arm in model.arms for flag in arm.flags]
     for flag in sorted({flag for _, flag in flagged}):
         yield from wrapped(f"At the {flag}: {', '.join(arm for arm, found in flagged if found == flag)}", width, "  ")
-    if flagged:
+    if flagged or written:
         yield ""
 
 
@@ -34,6 +42,11 @@ def deliveries(model: ModelEffectReport, look: RenderOptions, width: int) -> Ite
     """What each delivery of skills takes, per trial; nothing where all are files."""
     rows = [[arm.arm, *_cells.delivery_row(arm)] for arm in _cells.delivered(model.arms)]
     yield from _titled("Deliveries of the skills, per trial", _cells.DELIVERY_HEAD, rows, look, width)
+
+
+def best_of(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
+    """What several tries at a task come to, beside the mean of single ones."""
+    yield from _titled(_cells.BEST_OF, _cells.BEST_OF_HEAD, [*_cells.best_of(model.arms)], look, width)
 
 
 def costs(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
@@ -79,9 +92,37 @@ def tasks(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator
     yield ""
 
 
+def _contributions(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
+    """The skills by what is lost without them, and which of them can be told apart."""
+    rows = [
+        EffectRow(f"{each.against} without {each.skill}", each.delta, each.tasks, each.testable)
+        for each in model.contributions
+    ]
+    yield from _plot(f"{_cells.CONTRIBUTIONS}, in points", rows, look, width)
+    if rows and (said := _cells.told_apart(model)):
+        yield from wrapped(said, width, "  ")
+        yield ""
+
+
 def _flip(task: TaskReport, sides: Sequence[str]) -> str:
     shown = ", ".join(f"{arm} {_cells.passes(task, arm)}" for arm in sides)
     return f"{task.flip:<6}  {shown}  {task.task_id} ({task.skill or NOTHING})"
+
+
+def composition(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
+    """Two skills at a time: how often none, either one and both succeed, the verdict, and what was declared."""
+    found = model.composition
+    rows = [_composition.row(pair, intervals=False) for pair in found[:_SKILLS]]
+    more = f" (the first {_SKILLS} of {len(found)})" if len(found) > _SKILLS else ""
+    yield from _titled(f"Composition{more}", _composition.HEAD, rows, look, width)
+    for pair in found[:_SKILLS]:
+        yield paint(cut(_composition.name(pair), width), "bold", look.color)
+        for each in _composition.sentences(pair):
+            yield from wrapped(f"- {each}", width, "  ")
+        for said in pair.declared:
+            yield from wrapped(f"- {_composition.declaration(pair, said)}", width, "  ")
+    if found:
+        yield from ("", *wrapped(_composition.HOW, width, "  "), "")
 
 
 def _titled(
@@ -138,19 +179,23 @@ def _loud(texts: Iterable[str], look: RenderOptions, width: int) -> Iterator[str
 
 def _model(report: EffectReport, model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
     version = f" {model.agent_version}" if model.agent_version else ""
-    mark = "  SIMULATED" if model.simulated else ""
+    mark = f"{'  SIMULATED' if model.simulated else ''}{'  WEAKER PROOF' if model.unproved else ''}"
     yield paint(cut(f"{model.model}  ({model.agent}{version}){mark}", width), "bold", look.color)
     if gone := _cells.missing(model):
         yield from wrapped(gone, width)
+    yield from _loud(filter(None, [_cells.weaker_proof(model)]), look, width)
     yield from _loud((f"BIASED: {why}" for why in model.biased), look, width)
     yield from _verdict(model, look, width)
     yield ""
     rows = [_row(_cells.label(each), each) for each in model.contrasts]
     yield from _plot("Effect on success, in points", rows, look, width)
     yield from _plot(*_skills(model), look, width)
+    yield from _contributions(model, look, width)
     yield from arms(model, look, width)
     yield from deliveries(model, look, width)
+    yield from best_of(model, look, width)
     yield from costs(model, look, width)
+    yield from composition(model, look, width)
     yield from _controls(report, model, look, width)
     yield from _plot("Target against control by category", _categories(model), look, width)
     yield from tasks(model, look, width)
@@ -165,14 +210,14 @@ def _verdict(model: ModelEffectReport, look: RenderOptions, width: int) -> Itera
             f"{count(primary.tasks, 'task')}, {_cells.tested(primary)}",
             width, "  ",
         )  # fmt: skip
-    style = {"helps": "blue", "harmful": "yellow", "any text helps": "yellow", "biased": "yellow"}.get(
-        verdict.word, "dim"
-    )
+    styles = {"helps": "blue", "cheaper": "blue", "harmful": "yellow", "any text helps": "yellow", "biased": "yellow"}
+    style = styles.get(verdict.word, "dim")
     why = _cells.why(verdict)
     said = f"Verdict on the collection: {verdict.word}" + (f" ({why})" if why else "")
     yield from (paint(line, style, look.color) for line in wrapped(said, width, "  "))
     for note in verdict.notes:
         yield from wrapped(f"- {note}", width, "  ")
+    yield from wrapped(_cells.efficiency(model), width, "  ")
 
 
 def _row(label: str, contrast: ArmContrast, word: str = "") -> EffectRow:
@@ -230,7 +275,7 @@ def _leaders(report: EffectReport, look: RenderOptions, width: int) -> Iterator[
     for each in report.leaderboard[:_LEADERS]:
         delta = f"{points(each.delta)} n {each.delta.clusters}"
         rank, what = _cells.place(each)
-        shown = f"{rank:>3}  {delta}  {each.verdict}  {what}, {each.model}"
+        shown = f"{rank:>3}  {delta}  {each.verdict}  {what}, {_cells.marked(report, each.model)}"
         yield f"  {cut(shown, width - 2)}"
     if len(report.leaderboard) > _LEADERS:
         yield f"  and {len(report.leaderboard) - _LEADERS:,} more"
@@ -241,5 +286,5 @@ def _mind(report: EffectReport, look: RenderOptions, width: int) -> Iterator[str
     yield paint("Mind", "bold", look.color)
     reasons = {model.model: model.verdict.preliminary for model in report.models}
     said = [f"preliminary: {why}" for why in _cells.grouped(reasons)]
-    for text in (*said, *report.notes, _cells.INTENTION, _cells.READING, LEGEND):
+    for text in (*said, *report.notes, *_cells.explained(report), _cells.INTENTION, _cells.READING, LEGEND):
         yield from wrapped(f"- {text}", width, "  ")

@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TextIO
+
+from msgspec import UNSET, structs
 
 from skill_health.bench.budget import Budget, spent_on
 from skill_health.bench.journal import RESULTS, Journal
 from skill_health.bench.progress import Progress, write_progress
 from skill_health.bench.run_folder import drop_reports
 from skill_health.bench.schedule import INTERRUPTED, RunOutcome, Schedule, interruptible
-from skill_health.core.errors import GateError
+from skill_health.core.errors import AbortedError, GateError
+from skill_health.documents._record import record_values
 from skill_health.documents.effect_manifest import EffectManifest
 from skill_health.documents.effect_report import EffectReport
 from skill_health.documents.effect_result import TrialResult
+from skill_health.effectiveness.agents._api import unproved_of
+from skill_health.effectiveness.plan.extend import Extension
+from skill_health.effectiveness.plan.plan import TrialPlan
 from skill_health.effectiveness.plan.prepare import AT_ONCE, PreparedTrials
 from skill_health.effectiveness.run.history import record_run
 from skill_health.effectiveness.run.probes import Ask, Judge, ProbeRequest, Probing
+from skill_health.effectiveness.run.rescore import Rescored, replace_verdict, rescore
 from skill_health.effectiveness.run.run import Trial, TrialRunner
 from skill_health.effectiveness.run.runs import PROBES, drop_halves, load_manifest, read_results
+from skill_health.effectiveness.sandbox._load import back_end
+from skill_health.effectiveness.workspace.scripts import ScriptOptions
 
 GRACE = 30.0
 """Seconds that trials under way have to end when the run is interrupted: each may have cost dollars already."""
@@ -104,6 +114,8 @@ class _Conductor:
     async def run(self) -> str:
         """Ask what agents see, and try; why it stopped before its end, "" where it did not."""
         runner, terms = self.runner, self._terms
+        if extension := self._prepared.extension:
+            await take_over(extension, self._prepared.plan, runner.journal, terms.concurrency)
         if not runner.left():
             return ""
         with interruptible(self._interrupted):
@@ -112,16 +124,22 @@ class _Conductor:
             self._interrupt = runner.interrupt
             with self._progress() as progress:
                 runner.on_result = lambda result: progress.update(result.outcome, self._spent())
-                await runner.run(terms.concurrency, terms.grace)
+                await progress.beside(runner.run(terms.concurrency, terms.grace))
         return runner.stopped or runner.capped or "; ".join(runner.down.values())
 
     async def _probe(self) -> str:
         """The probes that were not made yet. Raises GateError where one disagrees with the plan."""
         probing, terms = self._probing, self._terms
         left = len(probing.wanted) - len(probing.records)
+        for model in self._prepared.plan.models:
+            if unseen := unproved_of(model.choice.agent):
+                write_progress(self._stream, f"{model.spec}, under a weaker proof: {unseen}\n")
         if left and not terms.quiet:
             write_progress(self._stream, f"asking agents what they see with {left} sets of skills\n")
-        if stop := await probing.run(terms.concurrency, self._began, terms.grace):
+        with Progress(left, self._stream, quiet=terms.quiet, fine=("asked",), what="agents asked: ") as progress:
+            probing.on_probe = lambda probe: progress.update("disagrees" if probe.problems else "asked")
+            stop = await progress.beside(probing.run(terms.concurrency, self._began, terms.grace))
+        if stop:
             return stop
         if problems := probing.problems:
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
@@ -152,9 +170,52 @@ class _Conductor:
         return self._budget.spent if priced else None
 
 
+async def take_over(extension: Extension, plan: TrialPlan, journal: Journal, at_once: int) -> None:
+    """Take over every trial that has no result yet; its folder is copied first, so that a kill loses nothing.
+
+    Those whose verifier has changed are verified again; one that cannot be is left to be made anew. Raises AbortedError
+    where nothing can be run or written.
+    """
+    waiting = [key for key in extension.trials if key not in journal.results]
+    again = [extension.trials[key] for key in waiting if key in extension.verify_again]
+    tasks = {task.id: task for task in plan.tasks}
+    terms = ScriptOptions(back_end(plan.sandbox.name), plan.sandbox.image, at_once)
+    verified = await rescore(extension.donor.folder, again, tasks, terms) if again else []
+    judged = {each.before.key: each for each in verified if each.word in ("same", "changed")}
+    for key in waiting:
+        new = judged.get(key)
+        if key in extension.verify_again and new is None:
+            continue
+        result = new.after if new else extension.trials[key]
+        maker = extension.donor.run_id if result.taken_from is UNSET else result.taken_from
+        await asyncio.to_thread(_copy_trial, extension.donor.folder, journal.folder, result.folder, new)
+        await journal.add(record_values(structs.replace(result, taken_from=maker)))
+
+
+def _copy_trial(donor: str, run: str, folder: str, new: Rescored | None) -> None:
+    """Copy the folder of a trial, with its new verdict where there is one; it is there as a whole or not at all."""
+    place = os.path.join(run, folder)
+    above, name = os.path.split(place)
+    half = os.path.join(above, f".{name[:80]}-taken")
+    try:
+        os.makedirs(above, exist_ok=True)
+        shutil.rmtree(half, ignore_errors=True)
+        shutil.copytree(os.path.join(donor, folder), half, symlinks=True)
+        if new:
+            replace_verdict(half, new)
+        shutil.rmtree(place, ignore_errors=True)
+        os.rename(half, place)
+    except (OSError, shutil.Error) as error:
+        raise AbortedError(f"cannot take over {folder}: {getattr(error, 'strerror', None) or error}") from error
+
+
 def _budget(prepared: PreparedTrials, terms: TrialRunOptions, journal: Journal) -> Budget:
-    """The caps, with what earlier processes spent: by their attempts, and not less than their results took."""
-    models, records = prepared.plan.models, list(journal.results.values())
+    """The caps, with what earlier processes spent: by their attempts, and not less than their results took.
+
+    What was taken over was paid for in another run.
+    """
+    models = prepared.plan.models
+    records = [record for record in journal.results.values() if not record.get("taken_from")]
     attempts, _ = spent_on(records, {model.spec for model in models})
     _, usd = spent_on(records, {model.spec for model in models if not model.free})
     past = journal.past

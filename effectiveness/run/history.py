@@ -14,12 +14,12 @@ from skill_health.bench.durable import append_once
 from skill_health.bench.manifest import digest
 from skill_health.core.history import append_history, read_backwards
 from skill_health.documents._record import FullFigure, decode_record, record_values
+from skill_health.documents._targets import bundle_digest
 from skill_health.documents.effect_history import HISTORY, EffectHistoryFigure, EffectHistoryLine
 from skill_health.documents.effect_manifest import EffectManifest
 from skill_health.documents.effect_report import EffectReport, ModelEffectReport, SkillEffectReport
 from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.records import CONTROL, TARGET
-from skill_health.effectiveness.tasks._api import NO_SKILL
 from skill_health.stats.estimates import Estimate
 
 Part = ModelEffectReport | SkillEffectReport
@@ -66,10 +66,14 @@ def _lines(
     manifest: EffectManifest, model: ModelEffectReport, results: Sequence[TrialResult]
 ) -> Iterator[EffectHistoryLine]:
     digests = {skill.name: skill.digest for skill in manifest.skills}
-    targets = [task.id for task in manifest.tasks if task.target_skill != NO_SKILL]
+    targets = [task.id for task in manifest.tasks if task.target_skills != ()]
     yield _line(manifest, model, model, None, manifest.hashes.get("skills"), targets, results)
+    if model.composition and not any(each.kind == "primary" for each in model.contrasts):
+        return
     for part in model.skills:
-        yield _line(manifest, model, part, part.skill, digests.get(part.skill), part.tasks, results)
+        yield _line(
+            manifest, model, part, part.skill, bundle_digest(part.skills or (part.skill,), digests), part.tasks, results
+        )
 
 
 def _line(
@@ -102,8 +106,10 @@ def _line(
         agent_version=model.agent_version,
         resolved=model.resolved,
         simulated=model.simulated,
+        unproved=model.unproved,
         skill=skill,
         skill_digest=skill_digest,
+        skills=part.skills if isinstance(part, SkillEffectReport) else (),
         hashes=manifest.hashes,
         sandbox=manifest.sandbox.name,
         seed=manifest.seed,
@@ -122,6 +128,7 @@ def _line(
         preliminary=part.verdict.preliminary,
         biased=model.biased,
         cost_usd=model.cost_usd,
+        pairs=len(model.composition) if skill is None else 0,
     )
 
 

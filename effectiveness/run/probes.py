@@ -23,7 +23,7 @@ from skill_health.core.errors import UsageError
 from skill_health.core.files import blake2b, read_small
 from skill_health.documents._record import decode_record, encode_record
 from skill_health.documents.effect_probe import AgentProbe, AgentProbes
-from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading
+from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading, unproved_of
 from skill_health.effectiveness.agents._load import AgentChoice, Installed
 from skill_health.effectiveness.delivery.served import tool_names
 from skill_health.effectiveness.gateway._api import GatewayTrace, Upstream
@@ -72,7 +72,8 @@ class Probe:
 async def run_probe(cell: TrialSpec) -> Probe:
     """Ask the agent of a cell what it sees: by its own listing command, and by a model that answers nothing.
 
-    Nothing is spent. Raises AbortedError as a trial does.
+    Nothing is spent. Of an agent that runs under a weaker proof nothing may be seen, which is no error. Raises
+    AbortedError as a trial does.
     """
     probe = Probe(tuple(skill.name for skill in cell.skills))
     errors: list[str] = []
@@ -80,7 +81,7 @@ async def run_probe(cell: TrialSpec) -> Probe:
     probe = replace(probe, listed=listing, own=listing)
     if cell.upstream is not None:
         probe = await _closed(cell, probe, errors)
-    if probe.listed is None and probe.offered is None:
+    if probe.listed is None and probe.offered is None and not unproved_of(cell.choice.agent):
         why = errors[0] if errors else "it neither lists its skills nor asks a model"
         return replace(probe, error=f"nothing shows what {cell.choice.name} sees: {why}")
     return probe
@@ -111,9 +112,7 @@ def _beside(cell: TrialSpec, baseline: Probe | None, listed: tuple[str, ...] | N
     return tuple(sorted(set(listed) - set(baseline.staged) - set(cell.collection)))
 
 
-def _other_tools(
-    cell: TrialSpec, offered: tuple[str, ...] | None, bare: tuple[str, ...] | None
-) -> Iterator[str]:
+def _other_tools(cell: TrialSpec, offered: tuple[str, ...] | None, bare: tuple[str, ...] | None) -> Iterator[str]:
     """What a server of skills changes beside its own tools, against the tools of the same agent without skills."""
     if not cell.arm.served or offered is None or bare is None:
         return
@@ -234,13 +233,17 @@ class ProbeRequest:
 
 
 class Probing:
-    """The probes of one run. `records` are those that were made, by their marks; `problems` what disagrees."""
+    """The probes of one run. `records` are those that were made, by their marks; `problems` what disagrees.
+
+    `on_probe` is told of each that is made.
+    """
 
     def __init__(self, plan: TrialPlan, folder: str, ask: Ask, judge: Judge) -> None:
         self.wanted = to_ask(plan)
         self.records: dict[str, AgentProbe] = {}
         self._plan, self._folder, self._ask, self._judge = plan, folder, ask, judge
         self._bare: dict[str, Probe] = {}
+        self.on_probe: Callable[[AgentProbe], None] = lambda probe: None
         known = _stored(folder)
         for asked in self.wanted:
             record = known.get(asked.mark)
@@ -301,6 +304,7 @@ class Probing:
             os.makedirs(folder, exist_ok=True)
             durable.replace(os.path.join(folder, f"{asked.mark}.txt"), probe.request)
         self._write()
+        self.on_probe(self.records[asked.mark])
 
     def _write(self) -> None:
         order = tuple(self.records[asked.mark] for asked in self.wanted if asked.mark in self.records)
@@ -393,6 +397,8 @@ async def inspect_agent(found: Installed, back_end: str) -> AgentStatus:
 
     Nothing is spent. Raises AbortedError where no folder for that can be made.
     """
+    if unseen := unproved_of(found.info.agent):
+        return AgentStatus(skipped=unseen)
     ways: set[str] = set()
     wrong: list[str] = []
     baseline: Probe | None = None

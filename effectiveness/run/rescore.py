@@ -23,7 +23,7 @@ from skill_health.documents.effect_criteria import CriteriaVerdict, CriterionVer
 from skill_health.documents.effect_manifest import EffectManifest
 from skill_health.documents.effect_result import Outcome, TrialResult
 from skill_health.effectiveness.run.runs import TRIALS
-from skill_health.effectiveness.sandbox._run import to_the_end
+from skill_health.effectiveness.sandbox._run import SandboxError, to_the_end
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import is_inside
 from skill_health.effectiveness.trial.files import (
@@ -34,6 +34,7 @@ from skill_health.effectiveness.trial.files import (
     TRIAL,
     VERDICT,
     judgement,
+    tally_of,
     to_json,
 )
 from skill_health.effectiveness.trial.grade import criteria_record, grade, graded
@@ -114,7 +115,7 @@ async def _one(folder: str, result: TrialResult, task: Task | None, terms: Scrip
     try:
         # The check before the run has tried the verifier of then; another one may hang whatever it is given.
         verified, criteria = await _verified(place, trial, task, terms, result, verdict.verifier_digest == digest)
-    except (BadArchive, OSError) as error:
+    except (BadArchive, OSError, SandboxError) as error:
         return Rescored(result, result, "skipped", (f"the kept workspace cannot be used: {error}",))
     reasons = [*_causes(trial, task, verdict, digest)]
     open_still = verified.verdict.outcome == UNJUDGED == result.outcome
@@ -123,7 +124,7 @@ async def _one(folder: str, result: TrialResult, task: Task | None, terms: Scrip
     now = verified.verdict
     after = structs.replace(
         result, outcome=outcome_of(verdict.imposed, now), reward=now.reward, rewards=dict(now.values), error=now.problem if open_still else "",
-        criteria=criteria or UNSET,
+        criteria=criteria or UNSET, tests=tally_of(verified.ctrf),
         notes=tuple(dict.fromkeys((*result.notes, *filter(None, [now.problem]), NOTE))),
     )  # fmt: skip
     differences = [*_differences(result, after)]
@@ -158,7 +159,7 @@ async def _verified(
     place: str, trial: _KeptTrial, task: Task, terms: ScriptOptions, result: TrialResult, proved: bool
 ) -> tuple[Verified, tuple[CriterionVerdict, ...]]:
     """The verification of a kept workspace, and the verdicts of its criteria. Raises BadArchive and OSError."""
-    places = fresh(task)
+    places = fresh(task, terms.sandbox)
     async with removed(places.base):
         await to_the_end(asyncio.to_thread(unpack, os.path.join(place, NAME), places.workspace))
         final, _ = read_bytes(os.path.join(place, FINAL))
@@ -181,6 +182,10 @@ def _causes(trial: _KeptTrial, task: Task, verdict: _KeptVerdict, digest: str | 
         yield "the task itself is another one: its prompt, its files or its limits"
 
 
+def _tests(result: TrialResult) -> str:
+    return "none" if result.tests is UNSET else f"{result.tests.passed} of {result.tests.counted}"
+
+
 def _differences(before: TrialResult, after: TrialResult) -> Iterable[str]:
     if before.outcome != after.outcome:
         yield f"outcome {before.outcome} -> {after.outcome}"
@@ -190,6 +195,9 @@ def _differences(before: TrialResult, after: TrialResult) -> Iterable[str]:
         was, now = before.rewards.get(name), after.rewards.get(name)
         if was != now and name != "reward":
             yield f"{name} {_shown(was)} -> {_shown(now)}"
+    was_tests, now_tests = (_tests(one) for one in (before, after))
+    if was_tests != now_tests:
+        yield f"tests passed {was_tests} -> {now_tests}"
     old, new = (
         {each.id: each.answer for each in (() if one.criteria is UNSET else one.criteria)} for one in (before, after)
     )
@@ -259,7 +267,7 @@ def replace_results(folder: str, manifest: EffectManifest, trials: Sequence[Resc
     durable.replace(os.path.join(folder, RESULTS), "".join(lines).encode("utf-8", "replace"))
     for trial in trials:
         if trial.word == "changed":
-            _replace_verdict(folder, trial)
+            replace_verdict(os.path.join(folder, trial.after.folder), trial)
     if is_reported(folder):
         _report(folder, now, trials)
 
@@ -286,8 +294,9 @@ def verified_now(manifest: EffectManifest, trials: Sequence[Rescored]) -> Effect
     return structs.replace(manifest, tasks=tasks, hashes=hashes)
 
 
-def _replace_verdict(folder: str, trial: Rescored) -> None:
-    place, verified = os.path.join(folder, trial.after.folder), trial.verified
+def replace_verdict(place: str, trial: Rescored) -> None:
+    """Replace the verdict in the folder of a trial by that of its new verification, if there was one."""
+    verified = trial.verified
     if verified is None:
         return
     verdict = verified.verdict

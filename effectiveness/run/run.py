@@ -60,7 +60,7 @@ class TrialRunner(RunnerWork[Planned]):
         spec = planned.model.spec
         result, number = self._recorded(planned.key)
         for _ in range(0 if result else MOST_ATTEMPTS - number % MOST_ATTEMPTS):
-            usd = planned.model.reserved
+            usd = planned.model.reserved * planned.arm.agents
             if spec in self.down or not await self.admitted(usd):
                 return
             result = await self._attempt(planned, number, usd)

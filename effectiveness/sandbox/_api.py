@@ -48,6 +48,22 @@ class InsidePaths:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnImage:
+    """An image that was built for one task: its name, and what it says of itself.
+
+    `workdir` is where its workspace lies, `env` are its variables. `files` is a folder of the host that holds what the
+    image has in its working directory: the state that every trial starts from. `layers` are the folders of the host
+    that it is made of, the topmost first, with colons between; "" where they are not known or are nobody else's to see.
+    """
+
+    name: str
+    workdir: str
+    env: tuple[tuple[str, str], ...] = ()
+    files: str = ""
+    layers: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SandboxSession:
     """One sandbox. Paths are the host's.
 
@@ -57,7 +73,12 @@ class SandboxSession:
     on 127.0.0.1. `hidden` are folders that must not be seen even where a folder of the system holds them. `image` is
     the container's, for back ends that need one. With `own_channel` nobody but the program itself, and who inherits its
     stdout, can print there: what the program starts cannot open it by a path. `memory_bytes` and `cpus` are for back
-    ends that limit these themselves; 0 is no limit.
+    ends that limit these themselves; 0 is no limit. `own` is the image that was built for the task, in the place of
+    `image`; there `mounts` are further folders that can be written, each with its path inside. `proxy` is the socket of
+    the proxy for what else of the network is granted, with its port inside; "" for nothing. `shown` is what else can
+    be read in a container, each path of the host with its path inside. `scratch` is a folder that takes no more than
+    the trial may, for what a container changes of its own image; "" for none. `root` is a folder that stands for the
+    image, with what is changed of it; "" for none.
     """
 
     workspace: str
@@ -73,6 +94,12 @@ class SandboxSession:
     own_channel: bool = False
     memory_bytes: int = 0
     cpus: float = 0.0
+    own: OwnImage | None = None
+    mounts: tuple[tuple[str, str], ...] = ()
+    proxy: tuple[str, int] = ("", 0)
+    shown: tuple[tuple[str, str], ...] = ()
+    scratch: str = ""
+    root: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import sys
 import time
 
 KILL, RESERVE = 9, 3.0
-FIELDS = 13
+FIELDS = 15
 
 
 class SupervisorState:
@@ -25,12 +25,29 @@ def main() -> None:
     """Do what the input says, and end with an exit code that means nothing: the last words do."""
     raw = read_exactly(int(read_exactly(12)))
     texts = raw.split(b"\0")
-    nonce, cwd, socket_path, port, size, files, tasks, memory, most, length, words, channel, _ = texts[:FIELDS]
+    (
+        nonce,
+        cwd,
+        socket_path,
+        proxy_path,
+        port,
+        proxy_port,
+        size,
+        files,
+        tasks,
+        memory,
+        most,
+        length,
+        words,
+        channel,
+        _,
+    ) = texts[:FIELDS]
     argv, env = texts[FIELDS : FIELDS + int(words)], texts[FIELDS + int(words) :]
     environment = dict(entry.split(b"=", 1) for entry in env if entry)
     given = stage_input(read_exactly(int(length)), environment.get(b"TMPDIR", cwd))
     beside("_guard").shut()
-    forward = beside("_forward").connect(int(port), socket_path) if int(port) and socket_path else None
+    ways = ((port, socket_path), (proxy_port, proxy_path))
+    forwards = [beside("_forward").connect(int(number), path) for number, path in ways if int(number) and path]
     out, printed = own_channel() if int(channel) else (-1, None)
     said, say = os.pipe()
     SupervisorState.child = os.fork()
@@ -43,7 +60,7 @@ def main() -> None:
         _thread.start_new_thread(beside("_watch").watch, (processes, int(most), int(size), end))
     if printed is not None:
         os.close(out)
-    if forward is not None:
+    for forward in forwards:
         _thread.start_new_thread(forward, ())
     error = os.read(said, 1 << 12)
     status = wait_for(SupervisorState.child)

@@ -11,10 +11,12 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from skill_health.effectiveness.sandbox._api import BackEnd, SandboxLimits
+from skill_health.effectiveness.sandbox._quota import SLACK
+from skill_health.effectiveness.tasks._image import NetworkGrant, TaskResources
 
 MEMORY, TASKS, CPU = "memory", "pids", "cpu"
 _PREFIX = "skill-health-"
@@ -188,13 +190,35 @@ def _write(folder: str, name: str, value: str) -> bool:
     return True
 
 
+MOST = SandboxLimits(memory_bytes=64 << 30, disk_bytes=64 << 30)
+"""What no task gets more of, whatever it asks for; of processors there are as many as the machine has."""
+
+
+def task_limits(limits: SandboxLimits, asked: TaskResources | None) -> SandboxLimits:
+    """The limits of a program of a task that asks for some resources itself; None for one that does not."""
+    if asked is None:
+        return limits
+    return replace(
+        limits,
+        cpus=min(asked.cpus or limits.cpus, float(os.cpu_count() or 1)),
+        memory_bytes=min(asked.memory_bytes or limits.memory_bytes, MOST.memory_bytes),
+        disk_bytes=min(asked.storage_bytes or limits.disk_bytes, MOST.disk_bytes),
+    )
+
+
 _GROUP = "by a control group (version {}) for all processes together"
 _ALONE = "by rlimit for each process alone: not enforced for all together"
 _NOT = "not enforced"
 
 
-def how_enforced(back_end: BackEnd, limits: SandboxLimits) -> dict[str, str]:
-    """How each limit of an agent is held here, in words for the record of a trial; what is not begins with a "not"."""
+def how_enforced(
+    back_end: BackEnd, limits: SandboxLimits, quota: bool = False, layer: bool = True, grant: NetworkGrant | None = None
+) -> dict[str, str]:
+    """How each limit of an agent is held here, in words for the record of a trial; what is not begins with a "not".
+
+    With a `quota` its folders are on a file system of a fixed size, and with `layer` so is all that it changes in its
+    container; `grant` is what of a network it has beside the gateway.
+    """
     if getattr(back_end, "NEEDS_IMAGE", False):
         group, covers = "by the container engine", {MEMORY, TASKS, CPU}
     else:
@@ -206,12 +230,28 @@ def how_enforced(back_end: BackEnd, limits: SandboxLimits) -> dict[str, str]:
         "cpu": _NOT if not limits.cpus else group if CPU in covers else _NOT,
         "processes": f"{group}, and {counted}" if TASKS in covers else f"by rlimit, and {counted}" if apart else counted,
         "file_size": "by rlimit" if limits.disk_bytes else _NOT,
-        "disk": "not enforced by a quota: looked at several times a second, and no room is given without writing"
-        if apart else "not enforced by a quota: looked at several times a second",
-        "network": "no network but the gateway" if "network" in back_end.ISOLATES else _NOT,
+        "disk": _disk(limits, quota, layer, apart),
+        "network": _network(grant) if "network" in back_end.ISOLATES else _NOT,
         "stdout": "a socket that only the agent's own program can print to",
         "clock": "cannot be set" if apart else "as the user's own rights are",
     }  # fmt: skip
+
+
+def _disk(limits: SandboxLimits, quota: bool, layer: bool, apart: bool) -> str:
+    if not limits.disk_bytes:
+        return _NOT
+    looked = "looked at several times a second"
+    if not quota:
+        return f"not enforced by a quota: {looked}{', and no room is given without writing' if apart else ''}"
+    room = f"by a file system of its own, with {SLACK >> 20} MiB more than the limit, and {looked}"
+    return room if layer else f"{room}; not enforced for what is written elsewhere in the container"
+
+
+def _network(grant: NetworkGrant | None) -> str:
+    if grant is None:
+        return "no network but the gateway"
+    hosts = "any public host" if grant.hosts is None else ", ".join(grant.hosts)
+    return f"no network but the gateway and, through a proxy, {hosts}"
 
 
 def _covered(limits: SandboxLimits) -> frozenset[str]:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from skill_health.effectiveness.agents._api import Command, ProgramOutput
 from skill_health.effectiveness.sandbox._api import BackEnd, SandboxLimits, SandboxSession
 from skill_health.effectiveness.sandbox._host import SUPERVISOR, interpreter, real_word
+from skill_health.effectiveness.sandbox._quota import CHANGES
 from skill_health.effectiveness.sandbox._resources import MEMORY, ResourceGroup, open_group
 
 # How many times as long as a full look takes it is not done again. Free space costs nothing to ask for, and says when
@@ -311,8 +312,10 @@ async def run(
     engine = bool(getattr(back_end, "NEEDS_IMAGE", False))
     box = replace(box, memory_bytes=limits.memory_bytes, cpus=limits.cpus)
     group = None if engine else open_group(limits, nonce[:12], limits.processes * _TASKS)
+    opened = getattr(back_end, "opened", contextlib.nullcontext)
     try:
-        output = await _run(back_end, box, command, limits, stop, nonce, group)
+        with opened(box) as ready:
+            output = await _run(back_end, ready, command, limits, stop, nonce, group)
         kills = group.memory_kills() if group is not None else 0
     finally:
         if group is not None:
@@ -342,7 +345,8 @@ async def _run(
         )
     except OSError as error:
         raise SandboxError(f"{wrapped.argv[0]} cannot be started: {error.strerror or error}") from None
-    disk = Disk((box.workspace, box.home, box.temporary, *box.writable), limits)
+    changes = [os.path.join(os.path.dirname(box.root), CHANGES)] if box.root else []
+    disk = Disk((box.workspace, box.home, box.temporary, *box.writable, *changes), limits)
     watch = Watch(limits, streams, disk, begun + limits.timeout_sec, stop)
     pipe = transport.get_pipe_transport(0)
     assert isinstance(pipe, asyncio.WriteTransport)
@@ -435,11 +439,12 @@ def _told(
     argv = [real_word(word, inside.python) for word in command.argv]
     # Without a namespace, all tasks of the user would count.
     tasks = limits.processes * _TASKS if "processes" in back_end.ISOLATES else 0
-    numbers = (box.port, limits.disk_bytes, MAX_OPEN_FILES, tasks, memory, limits.processes)
+    numbers = (box.port, box.proxy[1], limits.disk_bytes, MAX_OPEN_FILES, tasks, memory, limits.processes)
     fields = [
         nonce,
         inside.workspace,
         box.socket,
+        box.proxy[0],
         *map(str, numbers),
         str(len(command.stdin)),
         str(len(argv)),

@@ -71,7 +71,7 @@ def _root(box: SandboxSession) -> list[str]:
     for path in dict.fromkeys(box.readable):
         if not is_below(path, SYSTEM) or is_below(path, box.hidden):
             words += ["--ro-bind", path, path]
-    for path in (*box.writable, *filter(None, [box.socket])):
+    for path in (*box.writable, *filter(None, [box.socket, box.proxy[0]])):
         words += ["--bind", path, path]
     return [*words, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORKSPACE]
 

@@ -17,16 +17,17 @@ and runs nothing. It may raise `Refused` for a file that cannot be read safely; 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from skill_health.core.files import blake2b
+from skill_health.documents._targets import target_name
 from skill_health.effectiveness.rubric.model import Rubric
 from skill_health.effectiveness.tasks._folder import File, Folder
+from skill_health.effectiveness.tasks._image import ImageRecipe, NetworkGrant, TaskResources
 from skill_health.registries.records import BadRecord
 from skill_health.text.patterns import lazy
 
-NO_SKILL = "none"
 AGENT_TIMEOUT = 600.0
 VERIFIER_TIMEOUT = 60.0
 # Ids name folders of results, so they must be names everywhere.
@@ -65,12 +66,27 @@ class SetupCommand:
 
 
 @dataclass(frozen=True, slots=True)
+class ContainedTask:
+    """What of a task is another in a container of its own image: its paths are real, and its limits can be held."""
+
+    recipe: ImageRecipe
+    resources: TaskResources
+    prompt: str
+    verifier: Script | None = field(repr=False)
+    oracle: Script | None = field(repr=False)
+    env: tuple[tuple[str, str], ...]
+    unsupported: tuple[str, ...]
+    blockers: tuple[str, ...]
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """One task. What the files hold was read once, so nothing that an agent does later changes it.
 
     `path` is how the task is named in messages, `folder` where it lies (absolute; in no record). `format` is the name
-    of the loader. `target_skill` is NO_SKILL for a negative control, and None where nothing says which skill should
-    help; the other three are None where the task names none.
+    of the loader. `target_skills` are those that should help, in order and together: none of them for a negative
+    control, and None where nothing says which. The other three are None where the task names none.
 
     `files` are what a trial starts from. `grading` says what decides: "exit" the exit code of the verifier, "reward"
     the reward that it writes. `places` are paths that a container would have, each with what takes its place here:
@@ -85,6 +101,12 @@ class Task:
 
     `preparation` are commands that are run in the workspace before the agent; they, too, have the files of `checking`.
 
+    `contained` is the same task in a container of an image of its own, None where it describes none. A task that is
+    to be run there has its `recipe`: its workspace begins as the image's working directory, `files` are none, and the
+    `places` are real paths, nothing of which is replaced.
+
+    `network` is what of a network a run grants to the task, None for nothing but the gateway.
+
     `digest` covers what a trial depends on before it is verified: prompt, files, environment and time limit.
     `verifier.digest` is apart, because a changed verifier only needs to verify again.
     """
@@ -94,7 +116,7 @@ class Task:
     path: str
     format: str
     prompt: str
-    target_skill: str | None
+    target_skills: tuple[str, ...] | None
     irrelevant_skill: str | None = None
     related_skill: str | None = None
     unrelated_skill: str | None = None
@@ -115,11 +137,31 @@ class Task:
     skills: tuple[str, ...] = ()
     folder: str = ""
     digest: str = ""
+    contained: ContainedTask | None = field(default=None, repr=False)
+    recipe: ImageRecipe | None = field(default=None, repr=False)
+    resources: TaskResources | None = None
+    network: NetworkGrant | None = None
+
+    def in_container(self) -> Task:
+        """The task as it is in a container of its own image; itself where it describes none."""
+        if self.contained is None:
+            return self
+        other = self.contained
+        return replace(
+            self, contained=None, recipe=other.recipe, resources=other.resources, prompt=other.prompt, files=(),
+            verifier=other.verifier, oracle=other.oracle, env=other.env, unsupported=other.unsupported,
+            blockers=other.blockers, digest=other.digest,
+        )  # fmt: skip
 
     @property
     def is_control(self) -> bool:
         """Whether no skill should help: a negative control, which runs control, full and negative only."""
-        return self.target_skill == NO_SKILL
+        return self.target_skills == ()
+
+    @property
+    def target_name(self) -> str | None:
+        """The name by which reports know the skills that should help."""
+        return target_name(self.target_skills)
 
     @property
     def verifier_digest(self) -> str | None:

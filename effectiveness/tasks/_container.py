@@ -10,13 +10,23 @@ import json
 import posixpath
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from skill_health.core.files import read_bytes
 from skill_health.core.strict_json import quote
-from skill_health.effectiveness.tasks._api import Script, Task, script, task_digest
+from skill_health.documents._targets import read_targets
+from skill_health.effectiveness.tasks._api import ContainedTask, Script, Task, script, task_digest
 from skill_health.effectiveness.tasks._bad import check_id, leftover
 from skill_health.effectiveness.tasks._folder import File, Folder, RefusedFile, is_inside
+from skill_health.effectiveness.tasks._image import (
+    CONTEXT,
+    DOCKERFILE,
+    is_of_skills,
+    read_recipe,
+    read_resources,
+    skills_of_context,
+)
 from skill_health.effectiveness.tasks._scripts import (
     ORACLE,
     RESERVED,
@@ -29,12 +39,10 @@ from skill_health.effectiveness.tasks._scripts import (
     script_blockers,
     text_of,
 )  # fmt: skip
+from skill_health.skill.parse import parse_skill
 
-CONTEXT = "environment"
 # Images that hold no more than this machine must have anyway: a shell, the usual tools, Python.
 PLAIN = frozenset(("alpine", "bash", "buildpack-deps", "busybox", "debian", "python", "ubuntu"))
-# Where agents look for skills: which of those are there is what the conditions decide.
-_SKILL_PLACES = ("skills", "skill")
 _SILENT = frozenset(("LABEL", "MAINTAINER", "EXPOSE", "STOPSIGNAL", "CMD", "SHELL"))
 
 
@@ -44,8 +52,10 @@ class Image:
 
     `workdir` is "" where it sets none, `based` says whether it has named a base. `copied` are files by their absolute
     paths, each with the instruction that copied it; `files` are those in the working directory, relative to it.
+    `skills` is the folder of the context that is not copied.
     """
 
+    skills: str
     workdir: str = ""
     based: bool = False
     copied: dict[str, tuple[str, File]] = field(default_factory=dict)
@@ -55,12 +65,12 @@ class Image:
     blockers: list[str] = field(default_factory=list)
 
 
-def read_image(folder: Folder, file: str, workdir: str) -> Image:
-    """Read a Dockerfile and the files that it copies; a `workdir` that is not "" wins over its own.
+def read_image(folder: Folder, file: str, workdir: str, skills: str) -> Image:
+    """Read a Dockerfile and the files that it copies but `skills`; a `workdir` that is not "" wins over its own.
 
     Raises Refused for files that cannot be read safely.
     """
-    image = Image()
+    image = Image(skills)
     for line, name, rest in _instructions(folder.text(file)):
         where = f"{file}:{line}: {name[:20]} {rest[:60]}".rstrip()
         told = _apply(image, folder, name, rest, where)
@@ -140,12 +150,14 @@ def _copy(image: Image, folder: Folder, name: str, rest: str, where: str) -> str
     words = _words(rest)
     while words and words[0].startswith("--chown="):
         words.pop(0)
-    if len(words) < 2 or any(word.startswith("--") or any(mark in word for mark in "*?[$") for word in words):
+    if len(words) < 2:
         return ""
-    *sources, target = words
+    # Which skills are there is what the conditions decide, wherever the image would have had them.
+    *given, target = words
+    sources = [source for source in given if not is_of_skills(source, image.skills)]
+    if any(word.startswith("--") or any(mark in word for mark in "*?[$") for word in (*sources, target)):
+        return ""
     full = posixpath.normpath(posixpath.join("/", image.workdir, target))
-    if posixpath.basename(full) in _SKILL_PLACES and "/." in full:
-        return None
     for source in sources:
         plain = posixpath.normpath(source).lstrip("/") or "."
         found = f"{CONTEXT}/{plain}" if plain != "." else CONTEXT
@@ -157,10 +169,26 @@ def _copy(image: Image, folder: Folder, name: str, rest: str, where: str) -> str
             skip = ("Dockerfile", ".dockerignore", "skills") if plain == "." else ()
             copied = folder.tree(found, f"{full}/", skip)
         else:
-            into = len(sources) > 1 or target.endswith(("/", "/.")) or target == "." or full == image.workdir
+            into = len(given) > 1 or target.endswith(("/", "/.")) or target == "." or full == image.workdir
             copied = (folder.file(found, f"{full}/{posixpath.basename(plain)}" if into else full),)
         image.copied |= {posixpath.normpath(file.path): (where, file) for file in copied}
     return None
+
+
+def skill_places(folder: Folder, text: str, skills: str) -> Iterator[tuple[str, str]]:
+    """Folders of skills that a Dockerfile copies, below the context's `skills`, each with its path in the image."""
+    workdir = "/"
+    for _, name, rest in _instructions(text):
+        if name == "WORKDIR" and "$" not in rest:
+            workdir = posixpath.normpath(posixpath.join(workdir, rest))
+        if name in ("COPY", "ADD") and "--from" not in rest:
+            *sources, target = [word for word in _words(rest) if not word.startswith("--")] or [""]
+            for source in sources:
+                path = posixpath.normpath(source).lstrip("/")
+                # A context with links is refused as a whole, so that this is a folder of the task's own.
+                own = is_inside(path) and folder.is_folder(f"{CONTEXT}/{path}")
+                if own and f"{path}/".startswith(f"{skills}/"):
+                    yield path, posixpath.normpath(posixpath.join(workdir, target))
 
 
 def _words(rest: str) -> list[str]:
@@ -174,6 +202,9 @@ def _words(rest: str) -> list[str]:
 
 
 SKILLS = "skills"
+_NO_TARGET = "no target skill: name it as target_skill of the metadata ('none' for a negative control)"
+# What no container of ours has either.
+_NEVER = ("setup_commands", "mcp_servers", "healthcheck", "tpu", "kwargs", "docker_compose")
 _LIMITS = ("cpus", "memory", "memory_mb", "storage", "storage_mb", "build_timeout_sec", "gpu_types")
 _NEEDED = ("docker_image", "setup_commands", "mcp_servers", "healthcheck", "tpu", "kwargs", "docker_compose")
 _TAKEN = ("env", "workdir", "skills_dir", "gpus", "network_mode", "allowed_hosts", "allow_internet", "os")
@@ -201,7 +232,12 @@ def read_environment(folder: Folder, table: str, settings: Mapping[str, Any], wo
     """
     found = Environment(posixpath.normpath(settings.get("workdir") or workdir))
     if folder.has(f"{CONTEXT}/Dockerfile"):
-        image = read_image(folder, f"{CONTEXT}/Dockerfile", found.workdir if settings.get("workdir") else "")
+        try:
+            wanted = found.workdir if settings.get("workdir") else ""
+            image = read_image(folder, f"{CONTEXT}/Dockerfile", wanted, skills_of_context(settings))
+        except RefusedFile as refused:
+            # An engine of containers may take what no trial can be given.
+            image = Image("", blockers=[f"{refused.path}: {refused.message}"])
         found.workdir = image.workdir or found.workdir
         found.files = image.files
         found.env |= image.env
@@ -275,12 +311,15 @@ def _inside(path: str) -> bool:
     return not path.startswith("/") and ".." not in path.split("/")
 
 
-def skill_of(metadata: Mapping[str, Any], skills: Sequence[str]) -> str | None:
-    """The skill that should help: what the metadata say, else the only one that the task brings; None for neither."""
-    named = metadata.get("target_skill")
-    if isinstance(named, str) and named.strip():
-        return named
-    return posixpath.basename(skills[0]) if len(skills) == 1 else None
+def targets_of(metadata: Mapping[str, Any], skills: Sequence[str]) -> tuple[str, ...] | None:
+    """The skills that should help: what the metadata say, else all that the task brings; None for neither."""
+    return read_targets(metadata.get("target_skill") or list(map(_skill_name, skills)) or None)
+
+
+def _skill_name(folder: str) -> str:
+    """What a skill calls itself, which need not be what its folder is called."""
+    raw, _ = read_bytes(posixpath.join(folder, "SKILL.md"))
+    return parse_skill(raw, "SKILL.md", posixpath.basename(folder)).name
 
 
 _PLACES = (
@@ -328,17 +367,20 @@ def build(folder: Folder, parts: TaskParts) -> Task:
     if prompt != parts.prompt:
         unsupported.append(f"the prompt's {environment.workdir} is given as '.', the current directory")
     blockers += _start_blockers(environment)
-    target = skill_of(parts.metadata, environment.skills)
-    if target is None:
-        blockers.append("no target skill: name it as target_skill of the metadata ('none' for a negative control)")
+    targets = targets_of(parts.metadata, environment.skills)
+    if targets is None:
+        blockers.append(_NO_TARGET)
     env = tuple(sorted(environment.env.items()))
+    contained = _contained(folder, parts, [] if targets is not None else [_NO_TARGET])
+    if contained is not None and blockers:
+        blockers.append("in a container of its own image it could be run: --sandbox podman, or docker")
     return Task(
         id=task_id,
         slug=task_id,
         path=folder.shown,
         format=parts.format,
         prompt=prompt,
-        target_skill=target,
+        target_skills=targets,
         irrelevant_skill=_word(parts.metadata, "irrelevant_skill"),
         related_skill=_word(parts.metadata, "related_skill"),
         unrelated_skill=_word(parts.metadata, "unrelated_skill"),
@@ -356,6 +398,59 @@ def build(folder: Folder, parts: TaskParts) -> Task:
         skills=environment.skills,
         folder=folder.place,
         digest=task_digest(prompt, environment.files, env, parts.agent_timeout),
+        contained=contained,
+    )
+
+
+def _contained(folder: Folder, parts: TaskParts, more: Sequence[str]) -> ContainedTask | None:
+    """The task in a container of its own image, None where it describes none; `more` keep it from running.
+
+    Raises RefusedFile.
+    """
+    settings = parts.environment
+    recipe = read_recipe(folder, settings)
+    if recipe is None:
+        return None
+    if recipe.context:
+        skills = skills_of_context(settings)
+        places = skill_places(folder, folder.text(f"{CONTEXT}/{DOCKERFILE}"), skills)
+        recipe = replace(recipe, skill_places=tuple(dict.fromkeys(places)))
+    given, missing = read_env(settings.get("env") or {}, f"{parts.table}.env")
+    blockers = [*parts.blockers, *missing, *more]
+    for name in _COMPOSE:
+        if folder.has(f"{CONTEXT}/{name}"):
+            blockers.append(f"{CONTEXT}/{name}: services are not started here")
+    for key in _NEVER:
+        if settings.get(key):
+            blockers.append(f"{parts.table}.{key} {quote(settings[key])}: not done here")
+    if settings.get("gpus"):
+        blockers.append(f"{parts.table}.gpus {settings['gpus']}: no GPU is given to a trial")
+    if settings.get("os") not in (None, "linux"):
+        blockers.append(f"{parts.table}.os {settings['os']}: only containers of Linux are run here")
+    scripts: list[Script | None] = []
+    for name, entry, seconds, wanted in (
+        (parts.verifier_folder, "test.sh", parts.verifier_timeout, parts.verifier.get("env") or {}),
+        (parts.oracle_folder, "solve.sh", parts.agent_timeout, parts.oracle_env),
+    ):
+        files = folder.tree(name)
+        env, missing = read_env(wanted, f"{name}.env")
+        blockers += missing
+        there = any(file.path == entry for file in files)
+        scripts.append(script(("bash", entry), files, seconds, env.items()) if there else None)
+    resources = read_resources(settings)
+    unsupported = [*parts.unsupported, *leftover(parts.table, settings, KNOWN)]
+    digest = task_digest(f"{recipe.digest}\n{resources}\n{parts.prompt}", (), given.items(), parts.agent_timeout)
+    verifier, oracle = scripts
+    return ContainedTask(
+        recipe=recipe,
+        resources=resources,
+        prompt=parts.prompt,
+        verifier=verifier,
+        oracle=oracle,
+        env=tuple(sorted(given.items())),
+        unsupported=tuple(unsupported),
+        blockers=tuple(dict.fromkeys(blockers)),
+        digest=digest,
     )
 
 

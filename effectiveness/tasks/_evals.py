@@ -12,6 +12,7 @@ from typing import Any
 
 from skill_health.core.files import blake2b
 from skill_health.core.strict_json import JsonProblem, item_lines, quote, read_line, read_lines
+from skill_health.documents._targets import read_targets
 from skill_health.effectiveness.checks._api import make_check
 from skill_health.effectiveness.rubric.model import Check, Criterion, CriterionGroup, Rubric, make_rubric
 from skill_health.effectiveness.tasks._api import AGENT_TIMEOUT, Script, SetupCommand, Task, task_digest
@@ -145,7 +146,7 @@ def eval_task(
         path=f"{folder.shown}/{file}" if folder.shown != "." else file,
         format=format,
         prompt=prompt,
-        target_skill=skill,
+        target_skills=read_targets(skill),
         category=category,
         agent_timeout_sec=timeout_sec,
         files=staged,

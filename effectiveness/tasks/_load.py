@@ -91,7 +91,7 @@ def load_tasks(paths: Sequence[str], root: str = "") -> LoadedTasks:
 
 def _same(one: Task, other: Task) -> bool:
     """Whether two tasks ask and judge the same, as those of a copied file do."""
-    asked = one.digest == other.digest and one.target_skill == other.target_skill
+    asked = one.digest == other.digest and one.target_skills == other.target_skills
     return asked and one.format == other.format and one.verifier_digest == other.verifier_digest
 
 

@@ -39,9 +39,12 @@ def load(folder: Folder) -> Iterator[Task | BadRecord]:
     data, lines = _parse(text), _lines(text)
     check_schema(FILE, SCHEMA, data, lines)
     version = str(data.get("schema_version", data.get("version", "1.0")))
-    if version.partition(".")[0] != "1":
+    # Most authors left the older key as they found it: no reader of this format ever asked for a version of it.
+    if version.partition(".")[0] not in ("0", "1"):
         line = lines.get("schema_version", lines.get("version", 1))
-        raise RefusedFile(FILE, f"schema version {version[:20]!r} is not known", "Known are the versions 1.x.", line)
+        raise RefusedFile(
+            FILE, f"schema version {version[:20]!r} is not known", "Known are the versions 0.x and 1.x.", line
+        )
     agent, verifier = data.get("agent") or {}, data.get("verifier") or {}
     yield build(
         folder,

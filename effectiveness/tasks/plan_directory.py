@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from skill_health.core.files import write_bytes
+from skill_health.documents._targets import read_targets, write_targets
 from skill_health.effectiveness.checks._api import make_check
 from skill_health.effectiveness.rubric.model import Check, Criterion, Rubric, make_rubric
 from skill_health.effectiveness.tasks._api import (
@@ -73,7 +74,7 @@ def _task(folder: Folder, data: Any) -> Task:
         path=folder.shown,
         format="plan_directory",
         prompt=prompt,
-        target_skill=data["target_skill"],
+        target_skills=read_targets(data["target_skill"]),
         irrelevant_skill=data.get("irrelevant_skill"),
         related_skill=data.get("related_skill"),
         unrelated_skill=data.get("unrelated_skill"),
@@ -159,7 +160,7 @@ def write_task(task: Task, place: str) -> None:
     metadata = {
         "id": task.id,
         "slug": _NOT_SLUG.sub("-", task.id.lower()).strip("-") or "task",
-        "target_skill": task.target_skill,
+        "target_skill": write_targets(task.target_skills),
         **({"category": task.category} if task.category.strip() else {}),
         "agent_timeout_sec": task.agent_timeout_sec,
         **({"verifier_timeout_sec": task.checking.timeout_sec} if task.checking else {}),
@@ -189,7 +190,7 @@ def why_not_written(task: Task) -> str:
         return "it has no criteria"
     if task.verifier or task.oracle or task.env or task.places or task.skills:
         return "it has a verifier and surroundings of its own: run it as it is"
-    if task.target_skill is None:
+    if task.target_skills is None:
         return "nothing says which skill should help"
     if HANDLER.detect(task.prompt) or "\r" in task.prompt or task.prompt.startswith("\ufeff"):
         return "its prompt begins with a fence, or holds carriage returns, which task.md cannot"

@@ -15,8 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from skill_health.core.strict_json import quote
+from skill_health.documents._targets import NO_SKILL
 from skill_health.effectiveness.checks._patterns import bad_pattern
-from skill_health.effectiveness.tasks._api import NO_SKILL, Task
+from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._bad import refused
 from skill_health.effectiveness.tasks._evals import (
     CriteriaDraft,

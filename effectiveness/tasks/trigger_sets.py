@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
-from skill_health.effectiveness.tasks._api import NO_SKILL, Task
+from skill_health.documents._targets import NO_SKILL
+from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._bad import bad
 from skill_health.effectiveness.tasks._evals import (
     CriteriaDraft,

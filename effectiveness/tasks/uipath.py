@@ -10,7 +10,8 @@ from typing import Any
 
 from skill_health.bench.http.json_values import mapping
 from skill_health.core.boundary import git_top
-from skill_health.effectiveness.tasks._api import AGENT_TIMEOUT, NO_SKILL, Script, SetupCommand, Task, script
+from skill_health.documents._targets import NO_SKILL
+from skill_health.effectiveness.tasks._api import AGENT_TIMEOUT, Script, SetupCommand, Task, script
 from skill_health.effectiveness.tasks._bad import refused
 from skill_health.effectiveness.tasks._evals import (
     CriteriaDraft,

@@ -8,12 +8,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput, StreamReading
+from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput, StreamReading, unproved_of
 from skill_health.effectiveness.delivery.served import server_command, tool_names
 from skill_health.effectiveness.gateway._api import GatewayLimits, GatewayTrace
+from skill_health.effectiveness.gateway.proxy import open_proxy
 from skill_health.effectiveness.sandbox._host import interpreter
 from skill_health.effectiveness.sandbox._in_process import run_in_process
-from skill_health.effectiveness.sandbox._run import run
+from skill_health.effectiveness.sandbox._resources import task_limits
+from skill_health.effectiveness.sandbox._run import run, to_the_end
 from skill_health.effectiveness.trial.redact import redact_around, secret_words
 from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.effectiveness.workspace.folders import write_files
@@ -59,10 +61,18 @@ def watched(cell: TrialSpec) -> dict[str, str]:
 async def open_line(cell: TrialSpec, at: Workplace, closed: bool = False) -> AsyncIterator[GatewaySession]:
     """The way to the model of a cell; there is nothing behind it for an agent that asks none.
 
-    A `closed` one refuses every call and only keeps what was asked.
+    A `closed` one refuses every call and only keeps what was asked. An agent that asks servers of its own has a way to
+    these, of which nothing is seen.
     """
     if cell.upstream is None:
-        yield GatewaySession()
+        if not unproved_of(cell.choice.agent):
+            yield GatewaySession()
+            return
+        from skill_health.effectiveness.gateway.tunnel import open_tunnel
+
+        domains = () if closed else tuple(getattr(cell.choice.agent, "DOMAINS", ()))
+        async with open_tunnel(domains, at.socket) as port:
+            yield GatewaySession(f"http://127.0.0.1:{at.port(port)}")
         return
     from skill_health.effectiveness.gateway.server import open_gateway
 
@@ -102,6 +112,7 @@ def job_of(cell: TrialSpec, at: Workplace, line: GatewaySession) -> Job:
         arm=cell.arm.name,
         task=cell.task,
         served=server_command(at.inside.python or interpreter(), at.store) if cell.arm.served else None,
+        creating=cell.creating,
     )
 
 
@@ -127,13 +138,17 @@ async def run_agent(
     made = make(job)
     if made is None:
         return None
-    limits = replace(cell.limits, timeout_sec=timeout_sec)
+    limits = replace(task_limits(cell.limits, cell.task.resources), timeout_sec=timeout_sec)
     if made.simulation is not None and cell.choice.agent.SIMULATED and not at.sandbox.ISOLATES:
         raw = await run_in_process(at.box(), made.simulation, limits, stop)
     else:
-        command, readable = at.started(cell, made)
-        write_files(at.places.home, command.files)
-        raw = await run(at.sandbox, at.box(readable, online=bool(line.base_url)), command, limits, stop)
+        begun = await to_the_end(asyncio.to_thread(at.started, cell, made))
+        write_files(at.places.home, begun.command.files)
+        grant = cell.task.network if cell.task.network and cell.task.network.agent else None
+        box = at.box(begun.readable, online=bool(line.base_url), grant=grant, shown=begun.shown)
+        async with open_proxy(grant, box.proxy[0]) as passed:
+            raw = await run(at.sandbox, box, begun.command, limits, stop)
+        raw = replace(raw, notes=(*raw.notes, *passed.notes()))
     hidden = all_secrets(cell, line.key)
     kept = ((raw.stdout, raw.cut_stdout), (raw.stderr, raw.cut_stderr))
     out, err = (redact_around(each, hidden, at) for each, at in kept)

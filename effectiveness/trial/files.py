@@ -14,23 +14,24 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
-from msgspec import UNSET, structs
+from msgspec import UNSET, UnsetType, structs
 
 from skill_health import __version__
 from skill_health.bench.http.messages import Usage
 from skill_health.core.errors import AbortedError
 from skill_health.documents._record import TokenUsage
 from skill_health.documents.effect_criteria import CriterionVerdict
-from skill_health.documents.effect_result import Invoked, TrialResult
+from skill_health.documents.effect_result import Invoked, TrialResult, TrialTests
 from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading, ToolUse, TrajectoryStep
 from skill_health.effectiveness.delivery.served import TOOLS, tool_of
 from skill_health.effectiveness.gateway._api import GatewayTrace
 from skill_health.effectiveness.records import PROMPT
-from skill_health.effectiveness.sandbox._resources import how_enforced
+from skill_health.effectiveness.sandbox._resources import how_enforced, task_limits
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.trial.agent_run import AgentRun, timeout_of
 from skill_health.effectiveness.trial.outcome import AgentExit, numbers, outcome_of
 from skill_health.effectiveness.trial.redact import redact
+from skill_health.effectiveness.trial.rewards import CTRF, CtrfReport
 from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.effectiveness.trial.verify import Verified
 from skill_health.effectiveness.workspace.workspace import Workplace
@@ -70,6 +71,8 @@ def result_of(cell: TrialSpec, story: TrialRecord, hidden: tuple[str, ...]) -> T
     notes = [*end.notes, *story.left.notes, *(counted.notes if counted else ())]
     notes += _around_server(story.ran) if story.ran else ()
     notes += [problem] if problem and not missing else []
+    ctrf = story.verified.ctrf if story.verified else CtrfReport()
+    notes += [ctrf.problem] if ctrf.problem else []
     result = TrialResult(
         *cell.key,
         outcome=outcome,
@@ -84,6 +87,7 @@ def result_of(cell: TrialSpec, story: TrialRecord, hidden: tuple[str, ...]) -> T
         error=_plain(end.error or (problem if missing else ""), hidden),
         disagreement=_plain(end.disagreement, hidden) if end.disagreement else UNSET,
         criteria=tuple(structs.replace(each, why=_plain(each.why, hidden)) for each in story.criteria) or UNSET,
+        tests=tally_of(ctrf),
     )
     if story.ran is None or counted is None:
         return result
@@ -122,6 +126,12 @@ def _around_server(ran: AgentRun) -> Iterator[str]:
         yield "the agent looked into the folder that the server of skills reads"
 
 
+def tally_of(report: CtrfReport) -> TrialTests | UnsetType:
+    """The tests of a verification as a result has them."""
+    found = report.summary
+    return TrialTests(passed=found.passed, counted=found.counted, skipped=found.skipped) if found else UNSET
+
+
 def _invoked(cell: TrialSpec, ran: AgentRun) -> Invoked:
     """Whether a staged skill was opened. A stream of which something was left out cannot say that none was.
 
@@ -155,6 +165,8 @@ MAX_FINAL = 1 << 20
 def description(cell: TrialSpec, at: Workplace) -> dict[str, Any]:
     """What was run, as trial.json says it: enough to run it again, and to verify it again."""
     task, choice = cell.task, cell.choice
+    held = task_limits(cell.limits, task.resources)
+    granted = task.network if task.network and task.network.agent else None
     return {
         "version": 1,
         "kind": "trial",
@@ -174,14 +186,24 @@ def description(cell: TrialSpec, at: Workplace) -> dict[str, Any]:
         "prompt": cell.prompt,
         "skills": [{"name": each.name, "digest": each.digest, "placebo": each.placebo} for each in cell.skills],
         "skills_folder": choice.agent.SKILLS,
-        "limits": {**asdict(cell.limits), "timeout_sec": timeout_of(cell), "usd": cell.max_usd},
+        "limits": {**asdict(held), "timeout_sec": timeout_of(cell), "usd": cell.max_usd},
         "sandbox": {
             "name": cell.back_end,
             "version": at.sandbox.found(),
             "isolates": list(at.sandbox.ISOLATES),
-            "enforced": how_enforced(at.sandbox, cell.limits),
+            "enforced": {
+                **how_enforced(at.sandbox, held, at.places.quota, at.own is None or bool(at.own.layers), granted),
+                **_times(task),
+            },
+            **({"image": at.own.name, "asked": asdict(task.resources)} if at.own and task.resources else {}),
         },
     }
+
+
+def _times(task: Task) -> dict[str, str]:
+    """The limits of time that a task has beside that of its agent, all of which end what they are of."""
+    recipe = {"build": f"{task.recipe.build_timeout_sec:g} s"} if task.recipe else {}
+    return {**recipe, **({"verifier": f"{task.verifier.timeout_sec:g} s"} if task.verifier else {})}
 
 
 def evidence(cell: TrialSpec, ran: AgentRun, seen: GatewayTrace | None, staged: Mapping[str, str]) -> dict[str, bytes]:
@@ -213,6 +235,7 @@ def judgement(verified: Verified) -> dict[str, bytes]:
         "verifier/stderr": verified.output.stderr,
         "verifier/reward.json": to_json(dict(verified.verdict.values)),
         **({"verifier/notes.txt": verified.remarks} if verified.remarks else {}),
+        **({f"verifier/{CTRF}": verified.ctrf.data} if verified.ctrf.data else {}),
     }
 
 

@@ -46,11 +46,11 @@ async def prepare(cell: TrialSpec, at: Workplace) -> Preparation:
     """
     task = cell.task
     if not task.preparation:
-        return Preparation(starting_files(cell))
+        return Preparation(starting_files(cell, at))
     places = fresh(task)
     async with removed(places.base):
         try:
-            skills = await to_the_end(asyncio.to_thread(_put_aside, at.places.workspace, cell, places.base))
+            skills = await to_the_end(asyncio.to_thread(_put_aside, at.places.workspace, cell, at.places.base))
             notes = [
                 note
                 for number, each in enumerate(task.preparation, 1)

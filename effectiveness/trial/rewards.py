@@ -2,7 +2,7 @@
 
 `reward.json` (an object of finite numbers) wins over `reward.txt` (one finite number); the plan's tasks may also write
 `.runner/score.json` into the workspace. A missing, an empty and an unparsable reward are three different problems, and
-none of them is a reward of zero.
+none of them is a reward of zero. `ctrf.json`, the report of a test runner, is counted beside them and decides nothing.
 """
 
 from __future__ import annotations
@@ -17,10 +17,13 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from skill_health.core.strict_json import JsonProblem, parse_object
+from skill_health.documents._ctrf import CtrfResults, CtrfSummary
+from skill_health.documents._record import convert_record
 from skill_health.effectiveness.tasks._api import Grading
 from skill_health.text.patterns import lazy
 
-MAX_BYTES = 64 << 10
+MAX_BYTES, MAX_REPORT = 64 << 10, 4 << 20
+CTRF = "ctrf.json"
 REWARD_JSON, REWARD_TXT = "reward.json", "reward.txt"
 RUNNER, SCORE = ".runner", ".runner/score.json"
 Outcome = Literal["pass", "fail", "infrastructure", "unjudged"]
@@ -68,6 +71,31 @@ class VerifierResult:
     source: str = ""
     values: Mapping[str, float] = field(default_factory=dict)
     problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CtrfReport:
+    """The report of a test runner: its bytes, its counts where it has any, and why not where it should."""
+
+    data: bytes = field(default=b"", repr=False)
+    summary: CtrfSummary | None = None
+    problem: str = ""
+
+
+def read_ctrf(folder: str) -> CtrfReport:
+    """The CTRF report in a folder of rewards, an empty one where there is none."""
+    path = os.path.join(folder, CTRF)
+    if not os.path.lexists(path):
+        return CtrfReport()
+    text = _text(path, CTRF, MAX_REPORT)
+    if isinstance(text, NoReward):
+        return CtrfReport(problem=f"{text.message}: its tests are not counted")
+    data = text.encode()
+    try:
+        summary = convert_record(parse_object(text).get("results"), CtrfResults).summary
+    except (JsonProblem, ValueError):
+        return CtrfReport(data, problem=f"{CTRF} is no CTRF report with results.summary: its tests are not counted")
+    return CtrfReport(data, summary)
 
 
 def clear_runner(workspace: str) -> None:
@@ -171,20 +199,20 @@ def _read_number(path: str) -> Reward | NoReward:
     return Reward(value, REWARD_TXT, {"reward": value})
 
 
-def _text(path: str, name: str) -> str | NoReward:
+def _text(path: str, name: str, most: int = MAX_BYTES) -> str | NoReward:
     """The text of a small regular file, stripped; a link is not followed."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         handle = os.open(path, flags)
         with os.fdopen(handle, "rb") as stream:
             regular = stat.S_ISREG(os.fstat(handle).st_mode)
-            raw = stream.read(MAX_BYTES + 1) if regular else b""
+            raw = stream.read(most + 1) if regular else b""
     except OSError as error:
         return NoReward("unparsable", f"{name} cannot be read ({error.strerror or 'unknown error'})")
     if not regular:
         return NoReward("unparsable", f"{name} is not a regular file")
-    if len(raw) > MAX_BYTES:
-        return NoReward("unparsable", f"{name} is larger than {MAX_BYTES >> 10} KiB")
+    if len(raw) > most:
+        return NoReward("unparsable", f"{name} is larger than {most >> 10} KiB")
     try:
         text = raw.decode("utf-8").strip()
     except UnicodeDecodeError:

@@ -30,7 +30,8 @@ class TrialSpec:
     `max_usd` bound what the trial may spend (None: not known, no cap). `attempt` counts the trials of this cell from 1.
     `secrets` are words that must be in no file. `expected` are the names that the probe found an agent to list beside
     skills of the run (built-in ones), None before there was a probe. `image` is that of the container, where the
-    sandbox is one. `settings` are those of the configuration that an agent asks for.
+    sandbox is one. `settings` are those of the configuration that an agent asks for. `creating` marks a
+    session in which an agent writes a skill for itself, and does not do the task.
     """
 
     task: Task
@@ -54,6 +55,7 @@ class TrialSpec:
     expected: tuple[str, ...] | None = None
     image: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    creating: bool = False
 
     @property
     def key(self) -> Key:

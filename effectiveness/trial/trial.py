@@ -12,6 +12,8 @@ from msgspec import structs
 from skill_health.core.files import blake2b
 from skill_health.documents._record import record_values
 from skill_health.documents.effect_result import TrialResult
+from skill_health.effectiveness.creation.create import CreatedSkills, create, with_creation
+from skill_health.effectiveness.records import SELF_GENERATED
 from skill_health.effectiveness.sandbox._run import SandboxError, to_the_end
 from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.trial.agent_run import all_secrets, open_line, read_agent, run_agent, timeout_of
@@ -37,6 +39,7 @@ from skill_health.effectiveness.trial.outcome import AgentExit, disagreeing, end
 from skill_health.effectiveness.trial.prepare import Preparation, prepare
 from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.effectiveness.trial.verify import make_ready, verify
+from skill_health.effectiveness.workspace.images import image_links
 from skill_health.effectiveness.workspace.tree import FolderTree, TreeEntry, contents, pieces, read_tree
 from skill_health.effectiveness.workspace.workspace import (
     Workplace,
@@ -217,19 +220,25 @@ async def run_trial(cell: TrialSpec, place: str) -> TrialResult:
     Cancellation ends the process tree, leaves nothing behind, and raises CancelledError. A trial that cannot be run
     has the outcome infrastructure, and `error` says why. Raises AbortedError where nothing can be run or written.
     """
+    made = await create(cell, place) if cell.arm.condition == SELF_GENERATED else None
+    cell = made.cell if made else cell
     at = open_workplace(cell, place)
     async with removed(at.places.base):
-        files, result, hidden = await _trial(cell, at, place)
+        files, result, hidden = await _trial(cell, at, place, made)
         await to_the_end(asyncio.to_thread(write_folder, place, files, hidden))
         return result
 
 
-async def _trial(cell: TrialSpec, at: Workplace, place: str) -> tuple[dict[str, bytes], TrialResult, tuple[str, ...]]:
+async def _trial(
+    cell: TrialSpec, at: Workplace, place: str, made: CreatedSkills | None
+) -> tuple[dict[str, bytes], TrialResult, tuple[str, ...]]:
     """The files of a trial, its result, and the words that must be in none of them."""
-    files = {TRIAL: to_json(description(cell, at))}
+    files = {TRIAL: to_json(description(cell, at)), **(made.files if made else {})}
     ready = await prepare(cell, at)
     staged = digests_on_disk(at.places.workspace, cell.choice.agent.SKILLS)
-    if ready.problem:
+    if made and made.broken:
+        story, hidden = TrialRecord(made.end), all_secrets(cell)
+    elif ready.problem:
         story, hidden = TrialRecord(AgentExit("infrastructure", ready.problem)), all_secrets(cell)
     elif is_staged(cell, at):
         story, hidden = await _acted(cell, at)
@@ -246,6 +255,8 @@ async def _trial(cell: TrialSpec, at: Workplace, place: str) -> tuple[dict[str, 
         files[CRITERIA] = to_json(record_values(criteria_record(cell.task, story.criteria)))
     result = structs.replace(result_of(cell, story, hidden), folder="/".join(place.split(os.sep)[-2:]))
     files[VERDICT] = to_json(verdict_record(result, story, cell.task))
+    if made:
+        result, hidden = with_creation(result, made), (*hidden, *made.hidden)
     return files, result, hidden
 
 
@@ -273,9 +284,9 @@ async def _judged(
     ready: Preparation,
 ) -> TrialRecord:
     """What the agent left, and what its verifier says of it where it has something to say."""
-    places = fresh(cell.task)
+    places = fresh(cell.task, at.sandbox, cell.limits)
     async with removed(places.base):
-        left = await to_the_end(asyncio.to_thread(_collect, cell, at, places.base, hidden, ready))
+        left = await to_the_end(asyncio.to_thread(_collect, cell, at, hidden, ready))
         if not story.end.verify:
             return replace(story, left=left)
         with open(places.final, "wb") as stream:
@@ -287,17 +298,19 @@ async def _judged(
         return replace(story, left=left, verified=graded(cell.task, criteria, verified), criteria=criteria)
 
 
-def _collect(cell: TrialSpec, at: Workplace, aside: str, hidden: tuple[str, ...], ready: Preparation) -> Left:
+def _collect(cell: TrialSpec, at: Workplace, hidden: tuple[str, ...], ready: Preparation) -> Left:
     """Look at the workspace once its agent is gone, pack it, and make it ready for the verifier.
 
-    What must not reach that goes to the folder `aside`.
+    What must not reach that goes into the folder around it, which no verifier sees.
     """
     folder, workspace = cell.choice.agent.SKILLS, at.places.workspace
     # An agent may have locked its own workspace; what lies in it is looked at all the same.
     os.chmod(workspace, 0o700)
     notes = [*ready.notes, *changed_skills(cell, at)]
     tree = read_tree(workspace)
-    told = diff(ready.before, tree, skip=(folder,))
+    links = image_links(at.own)
+    mine = tuple(entry for entry in tree.entries if entry.kind != "link" or links.get(entry.path) != entry.target)
+    told = diff(ready.before, replace(tree, entries=mine), skip=(folder,))
     files = {"diff.patch": told.text}
     try:
         kept = pack(tree, hidden)
@@ -308,5 +321,5 @@ def _collect(cell: TrialSpec, at: Workplace, aside: str, hidden: tuple[str, ...]
         notes.append(f"the workspace is not kept, so it cannot be verified again: {error}")
     # What was prepared is no work of the agent's.
     given = tuple(file for path, file in ready.before.items() if not path.startswith(f"{folder}/"))
-    notes += make_ready(replace(cell.task, files=given), at, tree, folder, aside)
+    notes += make_ready(replace(cell.task, files=given), at, tree, folder, at.places.base)
     return Left(files, told.changed, (*notes, *tree.problems))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from skill_health.effectiveness.agents._api import ProgramOutput
 from skill_health.effectiveness.sandbox._run import SandboxError
@@ -14,12 +14,15 @@ from skill_health.effectiveness.tasks._scripts import REWARDS, VERIFIER
 from skill_health.effectiveness.trial.rewards import (
     INFRASTRUCTURE,
     RUNNER,
+    CtrfReport,
     VerifierResult,
     clear_runner,
     judge,
+    read_ctrf,
     read_reward,
 )
 from skill_health.effectiveness.workspace.folders import Places, remove_tree
+from skill_health.effectiveness.workspace.images import image_links
 from skill_health.effectiveness.workspace.sanitise import sanitise
 from skill_health.effectiveness.workspace.scripts import ScriptSurroundings, run_script
 from skill_health.effectiveness.workspace.tree import FolderTree, remove_special
@@ -33,11 +36,12 @@ _NO_VERIFIER = "the task has no verifier"
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """One verification: its verdict, the process, and the remarks that the verifier left."""
+    """One verification: its verdict, the process, the remarks that the verifier left, and its tests."""
 
     verdict: VerifierResult
     output: ProgramOutput
     remarks: bytes = b""
+    ctrf: CtrfReport = field(default_factory=CtrfReport)
 
 
 def make_ready(task: Task, at: Workplace, tree: FolderTree, folder: str, aside: str) -> list[str]:
@@ -46,7 +50,7 @@ def make_ready(task: Task, at: Workplace, tree: FolderTree, folder: str, aside: 
     `tree` is what lies in it, `folder` that of staged skills ("" for none), and `aside` is where these go.
     """
     workspace = at.places.workspace
-    notes = sanitise(workspace, tree, task, at.inside.workspace, folder)
+    notes = sanitise(workspace, tree, task, at.inside.workspace, folder, image_links(at.own))
     return [*notes, *clear_for_verifier(workspace, tree, folder, aside)]
 
 
@@ -96,7 +100,7 @@ async def verify(task: Task, at: Workplace, name: str = _TRIAL, *, proved: bool 
         return Verified(VerifierResult(INFRASTRUCTURE, None, problem=f"the verifier: {error}"), ProgramOutput(None))
     reward = read_reward(rewards, places.workspace)
     verdict = judge(task.grading, output.exit_code, reward, stopped=output.stopped, proved=proved)
-    return Verified(verdict, output, _remarks(places.workspace))
+    return Verified(verdict, output, _remarks(places.workspace), read_ctrf(rewards))
 
 
 def _remarks(workspace: str) -> bytes:

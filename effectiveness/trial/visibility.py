@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from skill_health.effectiveness.delivery.served import tool_names
+from skill_health.effectiveness.records import SELF_GENERATED
 from skill_health.effectiveness.trial.spec import TrialSpec
 
 
@@ -42,7 +43,9 @@ def disagreements(
     ):
         if names is None:
             continue
-        if said and (missing := sorted(wanted - set(names))):
+        # Whether it can load what it wrote for itself is a matter of the agent's, and none of the plan's.
+        planned = wanted if cell.arm.condition != SELF_GENERATED else set()
+        if said and (missing := sorted(planned - set(names))):
             yield f"{_named(missing)} staged and not {verb}"
         # What a server has told of its skills may come back in a summary, or in the task of a helper.
         allowed = wanted | staged if cell.arm.served and verb == "offered" else wanted

@@ -86,8 +86,11 @@ def _base_of(prefix: str) -> Iterator[str]:
 
 def _asks_for_node(real: str) -> bool:
     """Whether a program is run by node, or comes with programs that are."""
-    if _MODULES + "/" in real:
-        return True
+    return _MODULES + "/" in real or is_for_node(real)
+
+
+def is_for_node(real: str) -> bool:
+    """Whether a program is a script that asks for node."""
     try:
         with open_binary(real) as stream:
             line = stream.readline(200)

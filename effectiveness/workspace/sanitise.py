@@ -13,7 +13,7 @@ import re
 import stat
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from posixpath import dirname, join, normpath
 
@@ -51,19 +51,24 @@ _GIT_SAFE: Mapping[str, frozenset[str]] = {
 }  # fmt: skip
 _GIT_DROPPED = ("config.worktree", "objects/info/alternates", "objects/info/http-alternates")
 _MOST_HOPS = 40
+NO_LINKS: Mapping[str, str] = {}
 _SHOWN = 3
 
 
-def sanitise(workspace: str, tree: FolderTree, task: Task, inside: str, skip: str = "") -> list[str]:
+def sanitise(
+    workspace: str, tree: FolderTree, task: Task, inside: str, skip: str = "", links: Mapping[str, str] = NO_LINKS
+) -> list[str]:
     """Take out of a workspace what would steer its verifier; returns what there is to note, one line a kind.
 
     `tree` is what lies in it, `inside` the path that it has for the agent and the verifier, and `skip` a folder in it
-    that is no part of the work. Raises OSError where the workspace cannot be changed.
+    that is no part of the work. `links` were there when the agent began, and may lead wherever they led then. Raises
+    OSError where the workspace cannot be changed.
     """
     entries = {entry.path: entry for entry in tree.entries if not _is_below(entry.path, (skip, RUNNER))}
     staged = {file.path: file for file in task.files}
     said = _task_words(task)
-    notes = list(_drop_links(workspace, entries, inside))
+    given = {path for path, target in links.items() if path in entries and entries[path].target == target}
+    notes = list(_drop_links(workspace, entries, inside, given))
     notes += _clean_repositories(workspace, entries, inside)
     changed: Counter[str] = Counter()
     for path, entry in entries.items():
@@ -82,8 +87,9 @@ def sanitise(workspace: str, tree: FolderTree, task: Task, inside: str, skip: st
 # --- Links -----------------------------------------------------------------------------------------------------------
 
 
-def _drop_links(workspace: str, entries: Mapping[str, TreeEntry], inside: str) -> Iterator[str]:
-    out = [path for path, entry in entries.items() if entry.kind == "link" and not leads_to(path, entries, inside)]
+def _drop_links(workspace: str, entries: Mapping[str, TreeEntry], inside: str, given: Collection[str]) -> Iterator[str]:
+    links = [path for path, entry in entries.items() if entry.kind == "link" and path not in given]
+    out = [path for path in links if not leads_to(path, entries, inside)]
     for path in out:
         _delete(os.path.join(workspace, path))
     if out:

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from skill_health.effectiveness.agents._api import Command, ProgramOutput
+from skill_health.effectiveness.gateway.proxy import open_proxy, proxy_environment
 from skill_health.effectiveness.sandbox._api import BackEnd, SandboxLimits, SandboxSession
+from skill_health.effectiveness.sandbox._resources import task_limits
 from skill_health.effectiveness.sandbox._run import run
 from skill_health.effectiveness.tasks._api import Script, Task
 from skill_health.effectiveness.tasks._scripts import WORKSPACE
 from skill_health.effectiveness.workspace.folders import stage_script
 from skill_health.effectiveness.workspace.process import MAX_OUTPUT, clean_environment
-from skill_health.effectiveness.workspace.programs import search_path
 from skill_health.effectiveness.workspace.workspace import Workplace
 
 # Much may be printed of what an agent has made large; that is no reason to stop, only not to keep it.
@@ -37,8 +38,9 @@ class ScriptSurroundings:
     """What a script has beside its workspace. Paths are the host's, which are the same inside.
 
     `folder` is an empty one for its files; `targets` says which folder each role of the task's places is, beside the
-    workspace's; `readable` and `writable` are what it may read and write; `variables` are of its environment. A script
-    that `judges` an agent's work is kept from what programs would obey in it.
+    workspace's; `readable` and `writable` are what it may read and write, `shown` what a container of the task's own
+    image has at other paths, read-only; `variables` are of its environment. A script that `judges` an agent's work is
+    kept from what programs would obey in it.
     """
 
     folder: str
@@ -46,6 +48,7 @@ class ScriptSurroundings:
     variables: Mapping[str, str]
     readable: tuple[str, ...] = ()
     writable: tuple[str, ...] = ()
+    shown: tuple[tuple[str, str], ...] = ()
     judges: bool = False
 
 
@@ -58,15 +61,29 @@ async def run_script(task: Task, script: Script, at: Workplace, around: ScriptSu
     places, sandbox = at.places, at.sandbox
     guards = _guards(around.folder, dict(script.env)) if around.judges else {}
     staged = [f"{around.folder}{_PYTHON}"] if guards else []
-    argv = stage_script(script, around.folder, task.places, {WORKSPACE: at.inside.workspace, **around.targets})
+    mounts: list[tuple[str, str]] = []
+    if at.own is None:
+        argv = stage_script(script, around.folder, task.places, {WORKSPACE: at.inside.workspace, **around.targets})
+    else:
+        # Paths of a container are real in one.
+        argv = stage_script(script, around.folder, (), {})
+        mounts = [(around.targets[role], path) for path, role in task.places if role in around.targets]
+        inside = next((path for folder, path in mounts if folder == around.folder), around.folder)
+        argv = [
+            f"{inside}{word.removeprefix(around.folder)}" if word.startswith(f"{around.folder}/") else word
+            for word in argv
+        ]
     box = SandboxSession(
         places.workspace, places.home, places.temporary, (around.folder, *around.readable, *staged), around.writable,
-        hidden=at.hidden, image=at.image,
+        hidden=at.hidden, image=at.image, own=at.own, mounts=tuple(mounts), shown=around.shown, proxy=at.proxy(task.network), scratch=at.scratch,
     )  # fmt: skip
-    path = search_path("files" in sandbox.ISOLATES)
-    more = {"PATH": path, **dict(task.env), **dict(script.env), **at.ceiling, **around.variables, **guards}
+    given = {**dict(at.own.env if at.own else ()), **(proxy_environment() if task.network else {})}
+    more = {**given, **at.path(), **dict(task.env), **dict(script.env), **at.ceiling, **around.variables, **guards}
     command = Command(tuple(argv), clean_environment(at.inside.home, at.inside.temporary, more.items()))
-    output = await run(sandbox, box, command, SandboxLimits(timeout_sec=script.timeout_sec, output_bytes=_READ))
+    limits = task_limits(SandboxLimits(timeout_sec=script.timeout_sec, output_bytes=_READ), task.resources)
+    async with open_proxy(task.network, box.proxy[0]) as passed:
+        output = await run(sandbox, box, command, limits)
+    output = replace(output, notes=(*output.notes, *passed.notes()))
     hidden = places.base.encode()
     out, err = (text[:MAX_OUTPUT].replace(hidden, b"<temporary>") for text in (output.stdout, output.stderr))
     return replace(output, stdout=out, stderr=err)

@@ -17,9 +17,11 @@ from skill_health.effectiveness.records import (
     CONDITIONS,
     CONTROL,
     DELIVERIES,
+    EVERY,
     FILES,
     FULL,
     HINT,
+    JOIN,
     LEAVE_OUT,
     NEGATIVE,
     ORDER,
@@ -27,7 +29,10 @@ from skill_health.effectiveness.records import (
     PLUS_ONE,
     PLUS_UNRELATED,
     PROMPT,
+    SELF_GENERATED,
+    SUBSET,
     TARGET,
+    WITHOUT,
     Arm,
     SkillCopy,
 )
@@ -98,8 +103,13 @@ def _prose(size: int, start: int) -> bytes:
 
 
 OF_CONTROLS = (CONTROL, NEGATIVE, FULL)
-_PLAIN = (*CONDITIONS, PLACEBO, AGAIN)
-_WITH = {LEAVE_OUT: "the name of a skill", ORDER: "a seed"}
+_PLAIN = (*CONDITIONS, PLACEBO, AGAIN, SELF_GENERATED)
+_LEAVING = (LEAVE_OUT, WITHOUT)
+_WITH = {
+    **dict.fromkeys(_LEAVING, "the name of a skill"),
+    ORDER: "a seed",
+    SUBSET: "the names of skills with + between them",
+}
 _MORE = {NEGATIVE: "irrelevant_skill", PLUS_ONE: "related_skill", PLUS_UNRELATED: "unrelated_skill"}
 
 
@@ -119,12 +129,18 @@ def parse_arm(text: str) -> Arm:
         return arm
     if condition == ORDER and not (argument.isascii() and argument.isdigit() and len(argument) < 10):
         raise UsageError(f"the arm {text!r} needs a seed, a whole number: {ORDER}:7")
+    if arm.subset and argument and (not all(arm.subset) or len(set(arm.subset)) < len(arm.subset)):
+        raise UsageError(f"the arm {text!r} needs names of different skills: {SUBSET}:FIRST{JOIN}SECOND")
     if condition in _WITH and argument:
         return arm
     if condition in _WITH:
         raise UsageError(f"the arm {condition!r} needs {_WITH[condition]}: {condition}:...")
     near = nearest(condition, (*_PLAIN, *_WITH))
-    hint = f"did you mean {near!r}?" if near else f"arms are {', '.join(_PLAIN)}, {LEAVE_OUT}:SKILL and {ORDER}:SEED"
+    hint = (
+        f"did you mean {near!r}?"
+        if near
+        else f"arms are {', '.join(_PLAIN)}, {LEAVE_OUT}:SKILL, {WITHOUT}:SKILL, {SUBSET}:A+B and {ORDER}:SEED"
+    )
     raise UsageError(f"there is no arm {text!r}; {hint}")
 
 
@@ -155,32 +171,63 @@ def parse_arms(names: Iterable[str], hints: str = "no", deliveries: Sequence[str
     return tuple(dict.fromkeys(arms))
 
 
-def refuse_unknown(arms: Iterable[Arm], names: Collection[str]) -> None:
-    """Raise UsageError for an arm that leaves out a skill which is not there; `names` are those that are."""
+def expand_arms(arms: Iterable[Arm], names: Iterable[str], bundled: Iterable[str]) -> tuple[Arm, ...]:
+    """The arms, with one for each skill in the place of one that leaves out `all`.
+
+    `names` are the skills of the collection, `bundled` those of tasks with several targets. Raises UsageError where
+    there is nothing to leave out.
+    """
+    every = {LEAVE_OUT: sorted(names), WITHOUT: sorted(bundled)}
+    found: list[Arm] = []
     for arm in arms:
-        if arm.condition == LEAVE_OUT and arm.argument not in names:
-            near = nearest(arm.argument, sorted(names))
-            hint = f"; did you mean {near!r}?" if near else ""
-            raise UsageError(f"the arm {arm.name!r} leaves out a skill that is not in the collection{hint}")
+        if arm.condition not in every or arm.argument != EVERY:
+            found.append(arm)
+        elif skills := every[arm.condition]:
+            found += [replace(arm, argument=name) for name in skills]
+        else:
+            raise UsageError(f"the arm {arm.name!r} has no skill to leave out: no task has several targets")
+    return tuple(dict.fromkeys(found))
+
+
+def refuse_unknown(arms: Iterable[Arm], names: Collection[str]) -> None:
+    """Raise UsageError for an arm that names a skill which is not there; `names` are those that are."""
+    for arm in arms:
+        for name in (arm.argument,) if arm.condition in _LEAVING else arm.subset:
+            if name not in names:
+                near = nearest(name, sorted(names))
+                hint = f"; did you mean {near!r}?" if near else ""
+                verb = "leaves out" if arm.condition in _LEAVING else "stages"
+                raise UsageError(f"the arm {arm.name!r} {verb} a skill that is not in the collection{hint}")
+
+
+def concerns(task: Task, arm: Arm, arms: Iterable[Arm]) -> bool:
+    """Whether a task is tried in an arm of a run; only a subset is not tried everywhere.
+
+    It is tried on the tasks of its own skills, and of those that it is held against in a larger subset of the run.
+    """
+    own = set(arm.subset)
+    return not own or any(
+        own <= set(other.subset) and set(other.subset) & set(task.target_skills or ()) for other in arms
+    )
 
 
 def staged(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> tuple[SkillCopy, ...] | str:
-    """The skills of an arm in listing order, which is that of their names but for `order:SEED`.
+    """The skills of an arm in listing order, which is that of their names but for `order` and `subset`.
 
     A text says why this task has no such arm. `copies` are the whole collection by name.
     """
     if task.is_control and arm.condition not in OF_CONTROLS:
         return "a negative control has no target"
-    if not task.is_control and task.target_skill is None and arm.condition not in OF_CONTROLS:
+    if not task.is_control and task.target_skills is None and arm.condition not in (*OF_CONTROLS, SELF_GENERATED):
         return "the task names no target_skill"
     names = _names(task, arm, copies)
     if isinstance(names, str):
         return names
     if missing := [name for name in names if name not in copies]:
         return f"the skill {missing[0]!r} is not in the collection"
-    found = [copies[name] for name in sorted(set(names))]
+    found = [copies[name] for name in (names if arm.subset else sorted(set(names)))]
     if arm.condition == PLACEBO:
-        return (placebo(found[0]),)
+        return tuple(map(placebo, found))
     if arm.condition == ORDER:
         # Another order for each task: one seed must not put the same skill first in all of them.
         found.sort(key=lambda skill: blake2b(f"{arm.argument}|{task.id}|{skill.name}".encode()).digest())
@@ -188,8 +235,11 @@ def staged(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> tuple[Skill
 
 
 def _names(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> Sequence[str] | str:
-    condition, target = arm.condition, task.target_skill
-    if condition == CONTROL:
+    condition, targets = arm.condition, task.target_skills or ()
+    if arm.subset:
+        return arm.subset
+    # What an agent writes for itself is staged when it has written it.
+    if condition in (CONTROL, SELF_GENERATED):
         return ()
     if condition in (FULL, ORDER):
         return list(copies)
@@ -197,14 +247,18 @@ def _names(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> Sequence[st
         if arm.argument not in copies:
             return f"the skill {arm.argument!r} is not in the collection"
         return [name for name in copies if name != arm.argument]
+    if condition == WITHOUT:
+        if arm.argument not in targets or len(targets) == 1:
+            return f"{arm.argument!r} is not one of several targets of the task"
+        return [name for name in targets if name != arm.argument]
     if condition in (TARGET, AGAIN, PLACEBO):
-        return (str(target),)
+        return targets
     other = {
         NEGATIVE: task.irrelevant_skill, PLUS_ONE: task.related_skill, PLUS_UNRELATED: task.unrelated_skill
     }[condition]  # fmt: skip
     if other is None:
         return f"the task names no {_MORE[condition]}"
-    return (other,) if condition == NEGATIVE else (str(target), other)
+    return (other,) if condition == NEGATIVE else (*targets, other)
 
 
 def prompt_of(task: Task, arm: Arm, skills: Sequence[SkillCopy]) -> str:

@@ -4,106 +4,55 @@ from __future__ import annotations
 
 import asyncio
 import os
-import stat
-import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import cache
 
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import AbortedError
 from skill_health.core.files import read_whole
 from skill_health.effectiveness.agents._api import Command
 from skill_health.effectiveness.delivery.served import STORE, server_readable, store_of
-from skill_health.effectiveness.sandbox._api import BackEnd, InsidePaths, SandboxSession
+from skill_health.effectiveness.gateway.proxy import PORT, proxy_environment
+from skill_health.effectiveness.sandbox._api import BackEnd, InsidePaths, OwnImage, SandboxLimits, SandboxSession
+from skill_health.effectiveness.sandbox._host import SYSTEM, is_below
 from skill_health.effectiveness.sandbox._load import back_end
-from skill_health.effectiveness.sandbox._run import to_the_end
+from skill_health.effectiveness.sandbox._private import BIN
+from skill_health.effectiveness.sandbox._resources import task_limits
+from skill_health.effectiveness.sandbox._run import SandboxError, to_the_end
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import MAX_FILE, File
+from skill_health.effectiveness.tasks._image import NetworkGrant
 from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.effectiveness.workspace.copies import digest_of
-from skill_health.effectiveness.workspace.folders import Places, make_places, remove_tree, write_files
+from skill_health.effectiveness.workspace.folders import Places, fresh_places, let_go, remove_tree, write_files
+from skill_health.effectiveness.workspace.images import client_of, copy_start, image_files, own_image
 from skill_health.effectiveness.workspace.process import clean_environment
 from skill_health.effectiveness.workspace.programs import needs, search_path
 from skill_health.effectiveness.workspace.tree import FolderTree, contents, read_tree
 
-_YOUNG = 120.0
-_held: dict[str, int] = {}
-
-
-def hold(base: str) -> None:
-    """Lock a folder until `let_go` or the end of the process; without such locks here nothing is done."""
-    handle = _locked(base)
-    if handle is not None:
-        _held[base] = handle
-
-
-def let_go(base: str) -> None:
-    """Unlock a folder, if it is locked."""
-    handle = _held.pop(base, None)
-    if handle is not None:
-        os.close(handle)
-
-
-@cache
-def sweep(root: str, prefix: str) -> int:
-    """Remove folders of dead processes below `root`, once for each process of ours; returns how many there were."""
-    count = 0
-    for name in os.listdir(root):
-        place = os.path.join(root, name)
-        if name.startswith(prefix) and place not in _held and _is_old(place):
-            handle = _locked(place)
-            if handle is not None:
-                count += 1
-                remove_tree(place)
-                os.close(handle)
-    return count
-
-
-def _is_old(place: str) -> bool:
-    """Whether this is a folder of ours, not a link, that was made some time ago."""
-    try:
-        state = os.lstat(place)
-    except OSError:
-        return False
-    ours = stat.S_ISDIR(state.st_mode) and state.st_uid == os.getuid() and stat.S_IMODE(state.st_mode) == 0o700
-    # What is in it tells that it is one of a trial, and not of somebody who likes the same name.
-    known = all(os.path.lexists(os.path.join(place, inner)) for inner in ("workspace", "home", "tmp", "final.txt"))
-    return ours and known and time.time() - state.st_mtime > _YOUNG
-
-
-def _locked(place: str) -> int | None:
-    """The open folder with its lock; None where somebody has it, or where there are none."""
-    try:
-        import fcntl
-    except ImportError:
-        return None
-    try:
-        handle = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        return None
-    return handle
-
-
-# What a user would call such a folder: nothing tells an agent that it is being measured.
-PREFIX = "job-"
-_SOCKET, _PORT = "gateway", 8181
+_USUAL = SandboxLimits()
+_SOCKET, _PORT, _PROXY = "gateway", 8181, "proxy"
 _SERVED = "served"
 _MOST_STORED = 1 << 30
 _USER = "agent"
+_IMAGE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentStart:
+    """An agent's command, the folders that it must be able to read, and others, each with its path inside."""
+
+    command: Command
+    readable: tuple[str, ...]
+    shown: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Workplace:
     """Where a trial happens: its folders, its sandbox, and the paths as they are seen in there.
 
-    In one that is `read_only` the agent cannot write to its workspace.
+    In one that is `read_only` the agent cannot write to its workspace. `own` is the image that was built for its task.
     """
 
     places: Places
@@ -112,6 +61,7 @@ class Workplace:
     hidden: tuple[str, ...] = ()
     image: str = ""
     read_only: bool = False
+    own: OwnImage | None = None
 
     @property
     def apart(self) -> bool:
@@ -127,36 +77,73 @@ class Workplace:
         """Where the agent finds the gateway on 127.0.0.1."""
         return _PORT if self.apart else of_gateway
 
-    def box(self, readable: tuple[str, ...] = (), online: bool = False) -> SandboxSession:
+    def proxy(self, grant: NetworkGrant | None) -> tuple[str, int]:
+        """The socket of the proxy for what is granted, and its port inside; "" for nothing."""
+        return (os.path.join(self.places.base, _PROXY), PORT) if grant is not None and self.apart else ("", 0)
+
+    def box(
+        self,
+        readable: tuple[str, ...] = (),
+        online: bool = False,
+        grant: NetworkGrant | None = None,
+        shown: tuple[tuple[str, str], ...] = (),
+    ) -> SandboxSession:
         """The sandbox of the agent."""
         places = self.places
         return SandboxSession(
             places.workspace, places.home, places.temporary, readable=readable, socket=self.socket if online else "",
             port=_PORT if online and self.apart else 0, hidden=self.hidden, image=self.image,
             read_only_workspace=self.read_only,
-            own_channel=True,
+            own_channel=True, own=self.own, proxy=self.proxy(grant), shown=shown, scratch=self.scratch,
         )  # fmt: skip
 
-    def started(self, cell: TrialSpec, command: Command) -> tuple[Command, tuple[str, ...]]:
-        """An agent's command with its whole environment, and the folders that it must be able to read."""
+    def started(self, cell: TrialSpec, command: Command) -> AgentStart:
+        """An agent's command with its whole environment, and what must be seen for it.
+
+        Raises SandboxError for a program that does not run in the image of the task.
+        """
         inside = (self.inside.workspace, self.inside.home)
         found = needs(command.argv, cell.choice.agent, inside)
         others = [needs((program,), cell.choice.agent, inside) for program in command.programs]
         folders = [*found.folders, *(folder for other in others for folder in other.folders)]
-        readable = [*found.readable, *(path for other in others for path in other.readable)]
-        readable += server_readable(os.path.dirname(self.store)) if cell.arm.served else ()
-        isolated = "files" in self.sandbox.ISOLATES
+        served = server_readable(os.path.dirname(self.store)) if cell.arm.served else ()
+        readable = tuple(
+            dict.fromkeys([*found.readable, *(path for other in others for path in other.readable), *served])
+        )
+        argv: tuple[str, ...] = found.argv
+        shown: tuple[tuple[str, str], ...] = ()
+        if self.own is not None:
+            try:
+                carried = client_of(self.sandbox).carried(self.own, argv, readable)
+            except ValueError as error:
+                raise SandboxError(str(error)) from None
+            argv, shown = carried.words, carried.mounts
         more = {
+            **dict(self.own.env if self.own else ()),
+            **(proxy_environment() if cell.task.network and cell.task.network.agent else {}),
             **dict(cell.task.env),
             **self.ceiling,
             "USER": _USER,
             "LOGNAME": _USER,
             "SHELL": "/bin/bash",
-            "PATH": search_path(isolated, list(dict.fromkeys(folders))),
+            **self.path(list(dict.fromkeys(folders))),
             **command.env,
         }
         environment = clean_environment(self.inside.home, self.inside.temporary, more.items())
-        return Command(found.argv, environment, command.files, command.stdin), tuple(dict.fromkeys(readable))
+        return AgentStart(Command(argv, environment, command.files, command.stdin), readable, shown)
+
+    @property
+    def scratch(self) -> str:
+        """Where a container may keep what it changes of its image; "" where nothing holds it to a size."""
+        return self.places.base if self.places.quota and self.own is not None else ""
+
+    def path(self, folders: Sequence[str] = ()) -> dict[str, str]:
+        """Where programs are looked for: in these folders, then where the image says, else where the host has them."""
+        if self.own is not None:
+            given = dict(self.own.env).get("PATH", "") or _IMAGE_PATH
+            own = [folder for folder in folders if not is_below(folder, SYSTEM)]
+            return {"PATH": os.pathsep.join([*own, given, BIN])}
+        return {"PATH": search_path("files" in self.sandbox.ISOLATES, folders)}
 
     @property
     def store(self) -> str:
@@ -170,6 +157,8 @@ class Workplace:
 
     def after(self, places: Places) -> Workplace:
         """The same workspace among fresh folders, which no agent can have had a hand in."""
+        if self.own is not None:
+            os.chmod(places.temporary, 0o1777)
         return replace(self, places=replace(places, workspace=self.places.workspace))
 
 
@@ -185,12 +174,15 @@ async def removed(base: str) -> AsyncIterator[None]:
             let_go(base)
 
 
-def fresh(task: Task) -> Places:
-    """Folders for a trial or for a verification of this task, which `removed` removes. Raises AbortedError."""
-    places = make_places(task.folder, PREFIX)
-    hold(places.base)
-    sweep(os.path.dirname(places.base), PREFIX)
-    return places
+def fresh(task: Task, sandbox: BackEnd | None = None, limits: SandboxLimits = _USUAL) -> Places:
+    """Folders for a trial or for a verification of this task, which `removed` removes. Raises AbortedError.
+
+    Where a `sandbox` keeps files apart, they take no more than the limits say, if that can be held here.
+    """
+    if sandbox is None or "files" not in sandbox.ISOLATES:
+        return fresh_places(task.folder)
+    held = task_limits(limits, task.resources)
+    return fresh_places(task.folder, held.disk_bytes, held.files)
 
 
 def open_workplace(cell: TrialSpec, place: str = "") -> Workplace:
@@ -198,9 +190,9 @@ def open_workplace(cell: TrialSpec, place: str = "") -> Workplace:
 
     Whoever asks for it removes it. Raises AbortedError where the temporary folder is no place for that, or is full.
     """
-    places = fresh(cell.task)
+    places = fresh(cell.task, back_end(cell.back_end), cell.limits)
     try:
-        write_files(places.workspace, cell.task.files)
+        stage_start(cell.task, places.workspace, back_end(cell.back_end))
         write_files(
             places.workspace, (File(path, file.data, file.executable) for path, file in staged_files(cell).items())
         )
@@ -216,11 +208,33 @@ def open_workplace(cell: TrialSpec, place: str = "") -> Workplace:
     return workplace(cell.task, places, back_end(cell.back_end), cell.image, os.path.dirname(place))
 
 
+def stage_start(task: Task, workspace: str, sandbox: BackEnd) -> None:
+    """Write what a trial starts from into an empty folder. Raises OSError, and SandboxError without its image."""
+    own = own_image(sandbox, task)
+    if own is not None:
+        copy_start(own, workspace)
+    write_files(workspace, task.files)
+
+
 def workplace(task: Task, places: Places, sandbox: BackEnd, image: str = "", *hidden: str) -> Workplace:
-    """Folders with the sandbox in which their work is done: the task's repository is `hidden` from it, and these."""
-    inside = sandbox.layout(SandboxSession(places.workspace, places.home, places.temporary))
+    """Folders with the sandbox in which their work is done: the task's repository is `hidden` from it, and these.
+
+    Raises SandboxError where the image of the task was not built.
+    """
+    own = own_image(sandbox, task)
+    if own is not None:
+        # Inside there are other users, too, and this is a folder below one that is ours alone.
+        os.chmod(places.temporary, 0o1777)
+    inside = sandbox.layout(SandboxSession(places.workspace, places.home, places.temporary, own=own))
     top = git_top(task.folder) if task.folder else None
-    return Workplace(places, sandbox, inside, tuple(filter(None, (top or task.folder, *hidden))), image)
+    return Workplace(
+        places,
+        sandbox,
+        inside,
+        tuple(filter(None, (top or task.folder, *hidden))),
+        image if own is None else "",
+        own=own,
+    )
 
 
 def staged_files(cell: TrialSpec) -> dict[str, File]:
@@ -229,9 +243,9 @@ def staged_files(cell: TrialSpec) -> dict[str, File]:
     return {f"{folder}/{skill.name}/{file.path}": file for skill in cell.placed for file in skill.files}
 
 
-def starting_files(cell: TrialSpec) -> Mapping[str, File]:
+def starting_files(cell: TrialSpec, at: Workplace) -> Mapping[str, File]:
     """All that is staged, by its path in the workspace."""
-    return {**{file.path: file for file in cell.task.files}, **staged_files(cell)}
+    return {**image_files(at.own), **{file.path: file for file in cell.task.files}, **staged_files(cell)}
 
 
 def digests_on_disk(workspace: str, folder: str) -> dict[str, str]:

@@ -94,7 +94,9 @@ class _Conductor:
                     return stop
                 with self._progress() as progress, interruptible(self._interrupted):
                     self.runner.on_result = lambda result: progress.update(result.status, self._spent())
-                    await self.runner.run(terms.concurrency, plan.limits(terms.concurrency), terms.grace)
+                    await progress.beside(
+                        self.runner.run(terms.concurrency, plan.limits(terms.concurrency), terms.grace)
+                    )
             else:
                 self.verdicts = stored_verdicts(self._folder)
             return self.runner.stopped or self.runner.capped or "; ".join(self.runner.down.values())

@@ -112,6 +112,12 @@ class Tools:
             with open(path, "w", encoding="utf-8") as stream:
                 stream.write("Begun, and not finished.\n")
             os.chmod(path, 0o644)
+        elif plan["work"] == "write":
+            for inner, text in plan["files"].items():
+                path = os.path.join(self._root, inner)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w", encoding="utf-8") as stream:
+                    stream.write(text)
         elif plan["work"] == "oracle":
             if not plan["argv"]:
                 raise OSError(0, "the task has no oracle, so it cannot be done by script")

@@ -6,8 +6,12 @@ effects are differences of shares; both default to 0:
 
     base=0.35               share of successes in the control, over all possible tasks
     target=0.3              effect of the target skill; skill.NAME=0.4 is that of one skill on its own tasks
-    full, plus_one, plus_unrelated, aa   as the target's unless given; order, leave_one_out as full's unless given
+    pair.A+B=0.2            added for a task of either where an arm of named skills (subset:...) has both
+    order.A+B=0.1           added there where A is listed before B
+    full, plus_one, plus_unrelated, aa, target_without   as the target's unless given
+    order, leave_one_out    as full's unless given
     negative, placebo       effect of an irrelevant skill, and of neutral text
+    self_generated          effect of what the agent writes for itself; create=1 is the share of trials in which it does
     hint                    on top, in arms with the hint
     control_full, control_negative   of negative controls, whose results are then biased
     spread=1                standard deviation of the tasks' difficulty, in logits; 0: all are equal
@@ -27,8 +31,8 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache, partial
 from statistics import NormalDist
 from typing import Any
@@ -37,15 +41,18 @@ from simulators.agents import _program
 from skill_health.bench.http.messages import Usage
 from skill_health.core.errors import UsageError
 from skill_health.core.files import blake2b
+from skill_health.documents._targets import target_name
 from skill_health.effectiveness.agents._api import Command, Job, Simulation
 from skill_health.effectiveness.agents._loop_stream import SKILLS, listed, read
 from skill_health.effectiveness.check.verifier_runs import FINAL
+from skill_health.effectiveness.creation.written import FOLDER
 from skill_health.effectiveness.records import (
     AGAIN,
     CONTROL,
     DELIVERIES,
     FILES,
     FULL,
+    JOIN,
     LEAVE_OUT,
     NEGATIVE,
     ORDER,
@@ -53,7 +60,9 @@ from skill_health.effectiveness.records import (
     PLUS_ONE,
     PLUS_UNRELATED,
     PROMPT,
+    SELF_GENERATED,
     TARGET,
+    WITHOUT,
     Arm,
 )
 from skill_health.effectiveness.sandbox._host import interpreter
@@ -70,15 +79,17 @@ FAILURES = {
 """Keys of the early endings -> the outcome of the trial."""
 EFFECTS = {
     "target": TARGET, "negative": NEGATIVE, "full": FULL, "plus_one": PLUS_ONE, "plus_unrelated": PLUS_UNRELATED,
-    "placebo": PLACEBO, "aa": AGAIN, "order": ORDER, "leave_one_out": "leave_one_out", "hint": "hint",
+    "placebo": PLACEBO, "self_generated": SELF_GENERATED, "target_without": WITHOUT, "aa": AGAIN,
+    "order": ORDER, "leave_one_out": LEAVE_OUT, "hint": "hint",
     **{way: way for way in DELIVERIES if way != FILES},
 }  # fmt: skip
 """Keys of effects -> the condition that has it; `hint` is added in every arm with the hint, a delivery in every arm with it."""
 _CONTROLS = {"control_full": FULL, "control_negative": NEGATIVE}
-_SHARES = ("base", "invoke", "stray", "partial", *FAILURES)
+_SHARES = ("base", "invoke", "stray", "partial", "create", *FAILURES)
 _AMOUNTS = {"spread": 10.0, "sleep": 3600.0, "cost": 1000.0, "tokens": 1e8, "duration": 1e6}
 _WHOLE = ("seed", "difficulty")
 _SKILL = "skill."
+_PAIRS = ("pair.", "order.")
 _KEYS = (*_SHARES, *EFFECTS, *_CONTROLS, *_AMOUNTS, *_WHOLE)
 
 
@@ -88,8 +99,8 @@ class ScriptPlan:
 
     `base` is the share of successes without any skill, `spread` the standard deviation of the tasks' difficulty in
     logits. `effects` and `control_effects` (of negative controls) have the given conditions, `skills` the effect of a
-    target by its name. `failures` maps outcomes to their shares. `sleep` and `duration` are seconds, `cost` is in
-    dollars.
+    target by its name, `pairs` and `orders` that of two staged skills by their names. `failures` maps outcomes to their
+    shares. `sleep` and `duration` are seconds, `cost` is in dollars.
     """
 
     seed: int = 1
@@ -99,6 +110,7 @@ class ScriptPlan:
     invoke: float = 0.9
     stray: float = 0.0
     partial: float = 0.5
+    create: float = 1.0
     tokens: float = 12_000.0
     cost: float = 0.01
     duration: float = 60.0
@@ -106,6 +118,8 @@ class ScriptPlan:
     effects: Mapping[str, float] = field(default_factory=dict)
     control_effects: Mapping[str, float] = field(default_factory=dict)
     skills: Mapping[str, float] = field(default_factory=dict)
+    pairs: Mapping[frozenset[str], float] = field(default_factory=dict)
+    orders: Mapping[tuple[str, str], float] = field(default_factory=dict)
     failures: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -119,7 +133,7 @@ def parse_plan(spec: str, seed: int = 1) -> ScriptPlan:
     for part in filter(None, (part.strip() for part in text.split(","))):
         key, equals, value = (each.strip() for each in part.partition("="))
         named = key.removeprefix(_SKILL) if key.startswith(_SKILL) else ""
-        if not equals or not (key in _KEYS or named):
+        if not equals or not (key in _KEYS or named or _two(key)):
             near = nearest(key, _KEYS)
             raise UsageError(f"{NAME}: there is no {part[:60]!r}; {f'did you mean {near}=?' if near else _all()}")
         if key in given:
@@ -136,8 +150,21 @@ def parse_plan(spec: str, seed: int = 1) -> ScriptPlan:
         effects={EFFECTS[key]: value for key, value in given.items() if key in EFFECTS},
         control_effects={_CONTROLS[key]: value for key, value in given.items() if key in _CONTROLS},
         skills={key.removeprefix(_SKILL): value for key, value in given.items() if key.startswith(_SKILL)},
+        pairs={frozenset(_two(key)): value for key, value in given.items() if key.startswith(_PAIRS[0])},
+        orders={
+            (names[0], names[1]): value
+            for key, value in given.items()
+            if key.startswith(_PAIRS[1]) and (names := _two(key))
+        },
         failures=failures,
     )
+
+
+def _two(key: str) -> tuple[str, ...]:
+    """The two different skills that a key of a pair or an order names; () for any other key."""
+    start = next((start for start in _PAIRS if key.startswith(start)), None)
+    names = tuple(key.removeprefix(start).split(JOIN)) if start else ()
+    return names if len(names) == 2 and all(names) and names[0] != names[1] else ()
 
 
 def _value(key: str, text: str) -> float:
@@ -156,7 +183,7 @@ def _value(key: str, text: str) -> float:
 
 
 def _all() -> str:
-    return f"the keys are {', '.join(_KEYS)} and {_SKILL}NAME"
+    return f"the keys are {', '.join(_KEYS)}, {_SKILL}NAME, {' and '.join(f'{start}A{JOIN}B' for start in _PAIRS)}"
 
 
 _NORMAL = NormalDist()
@@ -183,33 +210,48 @@ class Drawn:
     failure: str = ""
 
 
-def effect(plan: ScriptPlan, target_skill: str | None, arm: Arm, is_control: bool) -> float:
+def effect(plan: ScriptPlan, targets: tuple[str, ...] | None, arm: Arm, is_control: bool) -> float:
     """The change in the share of successes against the control, before clipping."""
     if arm.condition == CONTROL:
         return 0.0
     more = [*(["hint"] if arm.hint else []), arm.delivery]
-    return _effect(plan, target_skill, arm, is_control) + sum(plan.effects.get(key, 0.0) for key in more)
+    return _effect(plan, targets, arm, is_control) + sum(plan.effects.get(key, 0.0) for key in more)
 
 
-def _effect(plan: ScriptPlan, target_skill: str | None, arm: Arm, is_control: bool) -> float:
+def _effect(plan: ScriptPlan, targets: tuple[str, ...] | None, arm: Arm, is_control: bool) -> float:
     condition = arm.condition
     if is_control:
         return plan.control_effects.get(NEGATIVE if condition == NEGATIVE else FULL, 0.0)
-    if condition == LEAVE_OUT and arm.argument == target_skill:
+    if condition == LEAVE_OUT and arm.argument in (targets or ()):
         return 0.0
-    target = plan.skills.get(target_skill or "", plan.effects.get(TARGET, _TARGET_EFFECT))
+    target = plan.skills.get(target_name(targets) or "", plan.effects.get(TARGET, _TARGET_EFFECT))
+    if arm.subset:
+        return _subset_effect(plan, targets or (), arm.subset)
     if condition == TARGET:
         return target
-    if condition in (NEGATIVE, PLACEBO):
+    if condition in (NEGATIVE, PLACEBO, SELF_GENERATED):
         return plan.effects.get(condition, 0.0)
     if condition in (ORDER, LEAVE_OUT):
         return plan.effects.get(condition, plan.effects.get(FULL, target))
     return plan.effects.get(condition, target)
 
 
-def chance(plan: ScriptPlan, task_id: str, target_skill: str | None, arm: Arm, is_control: bool = False) -> float:
+def _subset_effect(plan: ScriptPlan, targets: tuple[str, ...], names: Sequence[str]) -> float:
+    """What the named skills add up to: each that the task is meant for, and two of which one is, as the plan says."""
+    usual = plan.effects.get(TARGET, _TARGET_EFFECT)
+    found = [plan.skills.get(name, usual) for name in names if name in targets]
+    found += [value for both, value in plan.pairs.items() if both <= {*names} and both & {*targets}]
+    for (one, other), value in plan.orders.items():
+        if {one, other} <= {*names} and names.index(one) < names.index(other) and {one, other} & {*targets}:
+            found.append(value)
+    return math.fsum(found)
+
+
+def chance(
+    plan: ScriptPlan, task_id: str, targets: tuple[str, ...] | None, arm: Arm, is_control: bool = False
+) -> float:
     """The probability of success of one task in one arm, if the trial completes."""
-    share = min(1.0, max(0.0, plan.base + effect(plan, target_skill, arm, is_control)))
+    share = min(1.0, max(0.0, plan.base + effect(plan, targets, arm, is_control)))
     if share in (0.0, 1.0):
         return share
     hard = _NORMAL.inv_cdf(next(_units(plan.difficulty, task_id, "difficulty")))
@@ -219,7 +261,7 @@ def chance(plan: ScriptPlan, task_id: str, target_skill: str | None, arm: Arm, i
 def draw(
     plan: ScriptPlan,
     task_id: str,
-    target_skill: str | None,
+    targets: tuple[str, ...] | None,
     arm: Arm,
     replication: int,
     is_control: bool = False,
@@ -227,8 +269,8 @@ def draw(
 ) -> Drawn:
     """What happens in one trial. Only whether it fails early depends on the attempt."""
     unit = _units(plan.seed, task_id, arm.name, replication)
-    success = next(unit) < chance(plan, task_id, target_skill, arm, is_control)
-    invoked = next(unit) < _opens(plan, target_skill, arm, is_control)
+    success = next(unit) < chance(plan, task_id, targets, arm, is_control)
+    invoked = next(unit) < _opens(plan, targets, arm, is_control)
     partial = next(unit) < plan.partial
     turns = 2 + invoked + int(8 * next(unit))
     # Medians are as requested; an agent that reads a skill reads more.
@@ -250,11 +292,11 @@ def draw(
     )
 
 
-def _opens(plan: ScriptPlan, target_skill: str | None, arm: Arm, is_control: bool) -> float:
+def _opens(plan: ScriptPlan, targets: tuple[str, ...] | None, arm: Arm, is_control: bool) -> float:
     """The share of trials in which a skill is opened: one meant for the task, or any other."""
     if arm.condition == CONTROL:
         return 0.0
-    gone = arm.condition == LEAVE_OUT and arm.argument == target_skill
+    gone = arm.condition == LEAVE_OUT and arm.argument in (targets or ())
     return plan.stray if is_control or gone or arm.condition == NEGATIVE else plan.invoke
 
 
@@ -319,7 +361,10 @@ def command(job: Job) -> Command:
     task, plan = _task(job), parse_plan(job.spec, job.seed)
     attempt = int(job.settings.get("attempt", 1))
     arm = parse_arm(job.arm)
-    drawn = draw(plan, task.id, task.target_skill, arm, job.replication, task.is_control, attempt)
+    drawn = draw(plan, task.id, task.target_skills, arm, job.replication, task.is_control, attempt)
+    if job.creating:
+        planned = _creating(job, task, plan, drawn)
+        return _started(job, planned, (), partial(_program.act, planned, only_list=False))
     planned = _planned(job, task, plan, drawn)
     if not drawn.success or drawn.failure:
         return _started(job, planned, (), partial(_program.act, planned, only_list=False))
@@ -349,7 +394,11 @@ def _planned(job: Job, task: Task | None, plan: ScriptPlan, drawn: Drawn | None)
     if task is None or drawn is None:
         return common
     oracle = task.oracle if drawn.success else None
-    opened = (task.target_skill if task.target_skill in names else next(iter(names), "")) if drawn.invoked else ""
+    opened = (
+        next((name for name in task.target_skills or () if name in names), next(iter(names), ""))
+        if drawn.invoked
+        else ""
+    )
     said = next((file.data for file in oracle.files if file.path in FINAL), b"Done.") if oracle else _NOTHING.encode()
     return common | {
         "open": opened,
@@ -365,6 +414,18 @@ def _planned(job: Job, task: Task | None, plan: ScriptPlan, drawn: Drawn | None)
         "usage": asdict(drawn.usage),
         "cost_usd": drawn.cost_usd,
         "turns": drawn.turns,
+    }
+
+
+def _creating(job: Job, task: Task, plan: ScriptPlan, drawn: Drawn) -> dict[str, object]:
+    """The plan of a creator, which writes one skill or none."""
+    writes = next(_units(plan.seed, task.id, job.arm, job.replication, "create")) < plan.create
+    name = f"written-{task.id}".lower().replace(".", "-").replace("_", "-")
+    head = f"---\nname: {name}\ndescription: Written for {task.id}. Use when {task.id} is asked for.\n---\n"
+    files = {f"{FOLDER}/{name}/SKILL.md": f"{head}# Steps\n\nLook, do, check ({job.replication}).\n"}
+    return _planned(job, task, plan, replace(drawn, success=False, partial=False, invoked=False)) | {
+        "work": "write" if writes else "nothing",
+        "files": files if writes else {},
     }
 
 

@@ -1,6 +1,7 @@
-"""The progress of a long run: one line that is redrawn on a terminal; elsewhere a line for every tenth.
+"""The progress of a long run: a line that is redrawn on a terminal; elsewhere one for every tenth and every minute.
 
     with Progress(600, sys.stderr, done=120, quiet=False) as progress:      120 were done in an earlier run
+        await progress.beside(work)                                         whose calls say
         progress.update("finished", spent=0.12)
 
 Progress is not part of a result: it goes to the given stream, by convention standard error.
@@ -8,22 +9,31 @@ Progress is not part of a result: it goes to the given stream, by convention sta
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from types import TracebackType
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 from skill_health.text.terminal import clean
 
+T = TypeVar("T")
 REDRAW = 0.1
+SILENCE = 60.0
+"""Seconds after which a line is written away from a terminal, whatever has happened."""
+LOOK = 5.0
+"""Seconds between two looks at whether it is time."""
 WINDOW = 200
 
 
 class Progress:
-    """Counts outcomes and shows them. `fine` are the outcomes that are not failures; the others are shown by kind."""
+    """Counts outcomes and shows them. `fine` are the outcomes that are not failures; the others are shown by kind.
+
+    `what` stands in front of each line, for what is no run by itself.
+    """
 
     def __init__(
         self,
@@ -33,19 +43,20 @@ class Progress:
         done: int = 0,
         quiet: bool = False,
         fine: Collection[str] = ("finished",),
+        what: str = "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.total, self.done = total, done
         self._stream = None if quiet else stream
         self._live = bool(self._stream and self._stream.isatty() and os.environ.get("TERM") != "dumb")
-        self._fine, self._clock = frozenset(fine), clock
+        self._fine, self._clock, self._what = frozenset(fine), clock, what
         self._kinds: Counter[str] = Counter()
         self._seen, self._width = 0, 0
         self._spent: float | None = None
         # The rate is that of the last calls, so that a pause for a rate limit shows in the remaining time.
         self._times: deque[float] = deque([clock()], maxlen=WINDOW)
         self._drawn = float("-inf")
-        self._tenth = self._tenths()
+        self._tenth, self._told = self._tenths(), self._times[-1]
 
     def update(self, outcome: str, spent: float | None = None) -> None:
         """Record that one more is done. `spent` is the total so far, in dollars; None if not counted."""
@@ -60,13 +71,35 @@ class Progress:
                 self._drawn = now
                 self._redraw()
         elif self._tenths() > self._tenth:
-            self._tenth = self._tenths()
-            self._write(self.line() + "\n")
+            self._tell(now)
+
+    def tick(self) -> None:
+        """Show that it goes on, though nothing was done: away from a terminal where a minute was silent."""
+        now = self._clock()
+        if self._live:
+            self._redraw()
+        elif now - self._told >= SILENCE:
+            self._tell(now)
+
+    async def beside(self, work: Awaitable[T], look: float = LOOK) -> T:
+        """Wait for work, and show meanwhile that it goes on."""
+
+        async def ticking() -> None:
+            while True:
+                await asyncio.sleep(look)
+                self.tick()
+
+        task = asyncio.ensure_future(ticking())
+        try:
+            return await work
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
     def line(self) -> str:
         """The line shown: done and total, time left, dollars so far, failures by kind with their share."""
         share = f"{100 * self.done // self.total} %" if self.total else "100 %"
-        parts = [f"{self.done}/{self.total} ({share})"]
+        parts = [f"{self._what}{self.done}/{self.total} ({share})"]
         if 0 < self.done < self.total and (left := self._left()) is not None:
             parts.append(f"{duration(left)} left")
         if self._spent is not None:
@@ -77,7 +110,7 @@ class Progress:
 
     def close(self) -> None:
         """End the line; nothing is shown afterwards."""
-        if self._live and self._seen:
+        if self._live and (self._seen or self._width):
             self._redraw()
             self._write("\n")
         self._stream, self._live = None, False
@@ -89,6 +122,10 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _tell(self, now: float) -> None:
+        self._tenth, self._told = self._tenths(), now
+        self._write(self.line() + "\n")
 
     def _tenths(self) -> int:
         return 10 * self.done // self.total if self.total else 10

@@ -84,6 +84,12 @@ class Caveat(Enum):
         "something was not the same with and without the skill: see its tasks",
         effect=lambda run: run.biased,
     )
+    WEAKER_PROOF = CaveatKind(
+        "weaker proof",
+        "the agent asks its own servers: nobody saw which skills it was offered, and its tokens are its own count",
+        sign="?",
+        effect=lambda run: [run.unproved] if run.unproved else False,
+    )
     PRELIMINARY = CaveatKind(
         "preliminary",
         "too few tasks or too wide an interval for a conclusion",

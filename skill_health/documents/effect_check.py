@@ -7,9 +7,11 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta
 
 from skill_health.documents._record import Name, Record
+from skill_health.documents._targets import TargetSkill
 
 DigestText = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
 VerifiedOutcome = Literal["pass", "fail", "infrastructure", "unjudged"]
+FindingKind = Literal["unpinned-install", "few-tests", "runs-agents-code", "answers-in-tests"]
 FaultKind = Literal[
     "leak",
     "no-op-passes",
@@ -51,8 +53,8 @@ class CheckedTask(Record, frozen=True, kw_only=True):
     """The task's folder or file, relative to the root."""
     format: str
     """The loader that read it."""
-    target_skill: str | None
-    """The skill that should help, "none" for a negative control; null where nothing says which."""
+    target_skill: TargetSkill
+    """The skill that should help, or several together, "none" for a negative control; null where nothing says which."""
     digest: DigestText
     """Of what a trial depends on before it is verified."""
     verifier_digest: DigestText | None
@@ -65,6 +67,8 @@ class CheckedTask(Record, frozen=True, kw_only=True):
     """Why a run must not use it."""
     notes: tuple[str, ...]
     """What is left out of the task, and what may be a leak."""
+    findings: tuple[VerifierFinding, ...] = ()
+    """What is to be known of its verifier."""
     nothing_done: tuple[VerifierVerdict, ...] | None
     """The verdicts of the verifications, in order; null where the task was not run."""
     solved: tuple[VerifierVerdict, ...] | None
@@ -76,6 +80,17 @@ class TaskFault(Record, frozen=True):
 
     kind: FaultKind
     """A stable word."""
+    message: str
+    """A sentence."""
+
+
+class VerifierFinding(Record, frozen=True):
+    """Something to know of a verifier, by reading it; it does not keep a run from the task."""
+
+    kind: FindingKind
+    """A stable word."""
+    level: Literal["warning", "info"]
+    """A warning is a fact that can change a verdict."""
     message: str
     """A sentence."""
 

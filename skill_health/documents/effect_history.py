@@ -9,7 +9,7 @@ wrong with it costs a note and not the run.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, get_args
 
@@ -29,11 +29,12 @@ from skill_health.documents._record import (
     Share,
     TimeText,
 )
+from skill_health.documents._targets import bundle_digest
+from skill_health.documents.effect_report import VerdictWord
 
 HISTORY = "effectiveness-history.jsonl"
 KIND, VERSION = "effectiveness", 1
-EffectWord = Literal["helps", "any text helps", "unexplained gain", "no evidence", "harmful", "not testable", "biased"]
-VERDICTS: tuple[EffectWord, ...] = get_args(EffectWord)
+VERDICTS: tuple[VerdictWord, ...] = get_args(VerdictWord)
 _REASONS = 20
 
 
@@ -69,9 +70,11 @@ class EffectHistoryLine(OpenRecord, frozen=True, kw_only=True):
     simulated: bool
     """True where the line says nothing about any model."""
     skill: Name | None
-    """The skill; null for the whole collection."""
+    """The skill, or the name of a bundle of several; null for the whole collection."""
     skill_digest: str | None
-    """A hash of the skill as it was staged; for the collection that of all skills."""
+    """A hash of the skill as it was staged; of a bundle those of its skills, for the collection that of all skills."""
+    skills: tuple[Name, ...] = ()
+    """The skills of a bundle; empty for a single one and for the whole collection."""
     hashes: Mapping[str, str]
     """Hashes of what the run rested on."""
     sandbox: str
@@ -96,7 +99,7 @@ class EffectHistoryLine(OpenRecord, frozen=True, kw_only=True):
     """Of the primary test; null where it is not testable."""
     p_adjusted: Share | None
     """After the correction for several tests."""
-    verdict: EffectWord
+    verdict: VerdictWord
     """What the rules come to."""
     reason: str
     """Why."""
@@ -106,6 +109,12 @@ class EffectHistoryLine(OpenRecord, frozen=True, kw_only=True):
     """Why nothing of the model's figures is to be trusted."""
     cost_usd: Amount | None
     """Dollars of the model's whole run; null where not all are known."""
+    unproved: str = ""
+    """What nobody sees of an agent that ran under a weaker proof; empty for all others."""
+    pairs: Count = 0
+    """Pairs of skills that the run tried alone and together; a line with some and without a difference is about these
+    alone.
+    """
 
 
 class EffectHistoryFigure(OpenRecord, frozen=True, kw_only=True):
@@ -124,11 +133,13 @@ class ModelEffect(Record, frozen=True, kw_only=True):
     model: str
     """Agent and model as they were named."""
     skill: str | None
-    """The skill; null for the whole collection."""
+    """The skill, or the name of a bundle of several; null for the whole collection."""
+    skills: tuple[str, ...] = ()
+    """The skills of a bundle; empty for a single one and for the whole collection."""
     time: TimeText
     """When the run began, in UTC."""
     run_id: str
-    verdict: EffectWord
+    verdict: VerdictWord
     """What the rules came to."""
     reason: str
     """Why."""
@@ -148,20 +159,33 @@ class ModelEffect(Record, frozen=True, kw_only=True):
     """Why nothing of it is to be trusted."""
     preliminary: tuple[str, ...]
     """Why it is not final."""
+    unproved: str = ""
+    """What nobody sees of an agent that ran under a weaker proof; empty for all others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """The last line of each model and skill, by model and then by skill, the collection's first; and the problems."""
+    """The last line of each model and skill, by model and then by skill, the collection's first; and the problems.
+
+    `composed` are the time and the id of the last run of each model that tried pairs of skills.
+    """
 
     lines: tuple[ModelEffect, ...] = ()
     problems: tuple[str, ...] = ()
+    composed: tuple[tuple[str, str], ...] = ()
 
     def of(self, skill: str | None) -> tuple[ModelEffect, ...]:
         """What the models say of a skill, the latest first; those that asked no model come last."""
-        found = [each for each in self.lines if each.skill == skill]
-        found.sort(key=lambda each: each.time, reverse=True)
-        return tuple(sorted(found, key=lambda each: each.simulated))
+        return _latest(each for each in self.lines if each.skill == skill)
+
+    def bundles(self, skill: str | None = None) -> tuple[ModelEffect, ...]:
+        """What the models say of bundles, of all or of those with a skill, in the same order."""
+        return _latest(each for each in self.lines if each.skills and (skill is None or skill in each.skills))
+
+
+def _latest(lines: Iterable[ModelEffect]) -> tuple[ModelEffect, ...]:
+    found = sorted(lines, key=lambda each: each.time, reverse=True)
+    return tuple(sorted(found, key=lambda each: each.simulated))
 
 
 def read_effects(
@@ -178,15 +202,26 @@ def read_effects(
     seen: set[tuple[str, str]] = set()
     marks = {"kind": KIND, "version": VERSION}
     lines = HistoryTail(folder, HISTORY, EffectHistoryLine, marks, _is_sound)
+    composed: dict[str, tuple[str, str]] = {}
     for line in lines:
         run = (line.model, line.run_id)
+        if line.pairs:
+            composed.setdefault(line.model, (line.created, line.run_id))
+            if line.delta.value is None:
+                # It measured no skill, so what is known of them stays.
+                continue
         # The line of a collection stands before those of its skills, and so comes after them here.
-        if not about or (run in seen if line.skill is None else line.skill in about):
+        if not about or (run in seen if line.skill is None else _is_about(line, about)):
             last.setdefault((line.model, line.skill), line)
             seen.add(run)
     order = sorted(last, key=lambda key: (key[0], key[1] is not None, key[1] or ""))
     digests = now() if last else {}
-    return Effects(tuple(_effect(last[key], digests) for key in order), lines.problems)
+    told = tuple(_effect(last[key], digests) for key in order)
+    return Effects(told, lines.problems, tuple(composed[model] for model in sorted(composed)))
+
+
+def _is_about(line: EffectHistoryLine, skills: Collection[str]) -> bool:
+    return line.skill in skills or any(each in skills for each in line.skills)
 
 
 def _is_sound(line: EffectHistoryLine) -> bool:
@@ -195,13 +230,14 @@ def _is_sound(line: EffectHistoryLine) -> bool:
 
 def _effect(line: EffectHistoryLine, digests: Mapping[str, str | None]) -> ModelEffect:
     """What a line says, and whether its skill is another one now."""
-    now, delta = digests.get(line.skill or ""), line.delta
+    now, delta = bundle_digest(line.skills or (line.skill or "",), digests), line.delta
     return ModelEffect(
-        model=line.model, skill=line.skill, time=line.created, run_id=line.run_id, verdict=line.verdict,
+        model=line.model, skill=line.skill, skills=line.skills, time=line.created, run_id=line.run_id, verdict=line.verdict,
         reason=line.reason, tasks=line.tasks, scored=line.scored, trials=line.trials, simulated=line.simulated,
         changed=now != line.skill_digest if now and line.skill_digest else None,
         delta=NotedFigure(
             value=delta.value, low=delta.low, high=delta.high, n=delta.n, clusters=delta.clusters, note=""
         ),
         biased=line.biased[:_REASONS], preliminary=line.preliminary[:_REASONS],
+        unproved=line.unproved,
     )  # fmt: skip

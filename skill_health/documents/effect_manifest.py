@@ -8,6 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from skill_health.documents._record import Amount, CommitText, Count, Name, OpenRecord, RunIdText, Share, TimeText
+from skill_health.documents._targets import TargetSkill, read_targets, target_name
+from skill_health.documents.effect_composition import TriedPair
 
 Isolation = Literal["files", "network", "processes"]
 
@@ -62,6 +64,10 @@ class EffectManifest(OpenRecord, frozen=True, kw_only=True):
     """Pairs of task and arm that cannot be, and why."""
     skipped: tuple[SkippedTask, ...]
     """Tasks that were given and not used, and why."""
+    extends: tuple[RunIdText, ...] = ()
+    """The runs whose trials were taken over where nothing about them had changed, the first one first; often none."""
+    pairs: tuple[TriedPair, ...] = ()
+    """Skills that were asked to be tried alone and together, with what the collection says of them."""
 
 
 class FrozenSandbox(OpenRecord, frozen=True, kw_only=True):
@@ -74,7 +80,9 @@ class FrozenSandbox(OpenRecord, frozen=True, kw_only=True):
     isolates: tuple[Isolation, ...]
     """What it keeps apart."""
     image: str
-    """The image of a container; empty for none."""
+    """The image of a container; empty for none, and where tasks have images of their own."""
+    network: str = "gateway"
+    """To whom hosts beside the gateway were granted: `gateway` for nobody, `scripts`, or `all`; then further hosts."""
 
 
 class FrozenTrialLimits(OpenRecord, frozen=True, kw_only=True):
@@ -119,6 +127,10 @@ class FrozenAgent(OpenRecord, frozen=True, kw_only=True):
     """The price of the model; null where none is known."""
     max_usd: Amount | None
     """The most dollars that one trial may spend; null for no cap."""
+    unproved: str = ""
+    """What nobody sees of an agent that asks servers of its own with a key of its own; empty for all others."""
+    config: str = ""
+    """A hash of the settings that its results can depend on: its server, and what it is told by the configuration."""
 
 
 class FrozenTask(OpenRecord, frozen=True, kw_only=True):
@@ -126,8 +138,8 @@ class FrozenTask(OpenRecord, frozen=True, kw_only=True):
 
     id: RunIdText
     slug: str
-    target_skill: str | None
-    """The skill that should help; none for a negative control, null where nothing says which."""
+    target_skill: TargetSkill
+    """The skill that should help, or several together; none for a negative control, null where nothing says which."""
     irrelevant_skill: str | None
     related_skill: str | None
     unrelated_skill: str | None
@@ -139,6 +151,16 @@ class FrozenTask(OpenRecord, frozen=True, kw_only=True):
     """A hash of the verifier."""
     format: str
     """The form that it was read from."""
+
+    @property
+    def target_skills(self) -> tuple[str, ...] | None:
+        """The skills that should help, in order; none of them for a negative control."""
+        return read_targets(self.target_skill)
+
+    @property
+    def target_name(self) -> str | None:
+        """The name by which reports know them."""
+        return target_name(self.target_skills)
 
 
 class FrozenSkill(OpenRecord, frozen=True, kw_only=True):

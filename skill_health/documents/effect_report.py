@@ -8,8 +8,15 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta
 
 from skill_health.documents._record import Count, FullFigure, Record, Share
+from skill_health.documents.effect_composition import PairComposition
 
-VerdictWord = Literal["helps", "any text helps", "unexplained gain", "no evidence", "harmful", "not testable", "biased"]
+VerdictWord = Literal[
+    "helps", "cheaper", "any text helps", "unexplained gain", "no evidence", "harmful", "not testable", "biased"
+]
+EfficiencyWord = Literal[
+    "cheaper", "any text helps", "unexplained gain", "dearer", "no evidence", "not testable", "biased"
+]
+EfficiencyMeasure = Literal["dollars", "tokens"]
 ContrastKind = Literal[
     "primary", "secondary", "interaction", "discovery", "knowledge", "delivery", "calibration", "descriptive"
 ]
@@ -63,6 +70,10 @@ class EffectReport(Record, frozen=True, kw_only=True):
     """In the manifest's order."""
     leaderboard: tuple[LeaderboardRow, ...]
     """Who benefits most."""
+    extends: tuple[str, ...] = ()
+    """The runs that this one took trials over from, the first one first: each could be looked at."""
+    taken_over: Count = 0
+    """Trials of these runs that are counted here."""
 
 
 class ModelEffectReport(Record, frozen=True, kw_only=True):
@@ -78,6 +89,8 @@ class ModelEffectReport(Record, frozen=True, kw_only=True):
     """What providers called the model in their answers."""
     simulated: bool
     """True where the results say nothing about any model."""
+    unproved: str = ""
+    """What nobody sees of this agent, which ran under a weaker proof by the user's wish; empty for all others."""
     planned: Count
     """Trials that were planned."""
     scored: Count
@@ -97,11 +110,38 @@ class ModelEffectReport(Record, frozen=True, kw_only=True):
     skills: tuple[SkillEffectReport, ...]
     verdict: EffectVerdict
     """The verdict on the collection as a whole."""
+    efficiency: EfficiencyVerdict | None = None
+    """The second endpoint over the same tasks; null where the run does not have both arms, or is older than it."""
     categories: tuple[CategoryContrasts, ...]
     controls: NegativeControls
     calibration: CalibrationContrast | None
     """The target against itself; null where the run has no such arm."""
     tasks: tuple[TaskReport, ...]
+    contributions: tuple[SkillContribution, ...] = ()
+    """What is lost without each skill, the greatest loss first; where the run has arms that leave one out."""
+    composition: tuple[PairComposition, ...] = ()
+    """Two skills at a time: none, either one, both; empty where the run has no such arms."""
+
+
+class SkillContribution(Record, frozen=True, kw_only=True):
+    """What one skill adds to others: an arm with all of them less the arm that leaves it out, over the same tasks."""
+
+    rank: Annotated[int, Meta(ge=1)] | None
+    """Its place among those against the same arm; equal ones share one, null where nothing is known."""
+    skill: str
+    """The skill that is left out."""
+    against: str
+    """The arm that has all skills: the collection, or the targets of a task."""
+    tasks: Count
+    """Tasks of which both sides were scored."""
+    delta: FullFigure
+    """Success with it less success without: the contrast of the arm that leaves it out, with the sign turned; p is
+    corrected with all other secondary contrasts.
+    """
+    testable: bool
+    """Whether six tasks or more differ."""
+    above: tuple[str, ...]
+    """The skills that it is shown to contribute more than: sign-flip tests of all pairs, corrected by Holm's method."""
 
 
 class ArmFigures(Record, frozen=True, kw_only=True):
@@ -119,6 +159,11 @@ class ArmFigures(Record, frozen=True, kw_only=True):
     """The share of scored trials that passed."""
     reward: FullFigure
     """The mean reward of the trials that have one."""
+    tests: FullFigure | None = None
+    """The passed share of the tests in the reports of verifiers, per trial; absent where there are no such reports. It
+    decides nothing."""
+    best_of: tuple[BestOf, ...] = ()
+    """What several tries at a task come to, beside the mean of single ones; empty for runs without replications."""
     invoked: InvokedTrials
     success_given_invoked: FullFigure
     """The share that passed of the trials in which a skill was opened. Descriptive: these trials choose themselves."""
@@ -140,6 +185,38 @@ class ArmFigures(Record, frozen=True, kw_only=True):
     """Mean over tasks: calls of tools of the server of skills per trial; null where none gave the skills."""
     flags: tuple[Literal["floor", "ceiling"], ...]
     """floor: at most 5 % pass; ceiling: at least 95 % do."""
+    creation: CreationFigures | None = None
+    """What it took to write the skills, in an arm whose agent writes them itself; a part of the figures above."""
+
+
+class CreationFigures(Record, frozen=True, kw_only=True):
+    """The agents of an arm that wrote skills for themselves, over its scored trials."""
+
+    written: Count
+    """Trials with skills that were staged."""
+    nothing: Count
+    """Trials in which none was written; the task was done without."""
+    unusable: Count
+    """Trials in which nothing could be staged of what was written; the task was done without."""
+    input_tokens: FullFigure
+    """Mean over tasks, of the writing alone."""
+    output_tokens: FullFigure
+    """Mean over tasks, of the writing alone."""
+    cost_usd: FullFigure
+    """Mean over tasks, dollars per trial, of the writing alone."""
+    duration_ms: FullFigure
+    """Mean over tasks, of the writing alone."""
+
+
+class BestOf(Record, frozen=True, kw_only=True):
+    """The best of k tries, as a mean over the tasks with at least k scored trials; `n` counts their trials."""
+
+    k: Annotated[int, Meta(ge=2)]
+    """How many tries."""
+    pass_at_k: FullFigure
+    """The chance that one of them passes, without bias."""
+    reward: FullFigure
+    """The expected best reward, over the tasks with as many rewards."""
 
 
 class TaskInvocations(Record, frozen=True, kw_only=True):
@@ -226,12 +303,52 @@ class SkillEffectReport(Record, frozen=True, kw_only=True):
     """One skill, over the tasks that it is the target of."""
 
     skill: str
-    """The skill that the tasks are for."""
+    """The skill that the tasks are for, or the name of a bundle of several."""
+    skills: tuple[str, ...] = ()
+    """The skills of a bundle; empty for a single one."""
     tasks: tuple[str, ...]
     """Ids of its tasks."""
     arms: tuple[ArmFigures, ...]
     contrasts: tuple[ArmContrast, ...]
     verdict: EffectVerdict
+    efficiency: EfficiencyVerdict | None = None
+    """The second endpoint; null where the run does not have both arms, or is older than it."""
+
+
+class EfficiencyVerdict(Record, frozen=True, kw_only=True):
+    """What the target takes of what the control takes, where it succeeds no less often."""
+
+    word: EfficiencyWord
+    """cheaper: the skill's own gain; dearer: it takes more, whatever success is. docs/statistics.md has the rules."""
+    reason: str
+    """What decided, in one sentence."""
+    measure: EfficiencyMeasure
+    """Dollars where every scored trial of these arms has a price, else tokens, read and written."""
+    ratio: FullFigure
+    """The geometric mean over tasks of the target's mean amount over the control's; `p` is the two-sided sign-flip
+    test, `p_adjusted` that it is lower and success no worse, corrected together with the test of success.
+    """
+    margin: Share
+    """The largest loss of success that counts as none."""
+    least: float | None
+    """The lower end of the one-sided 95 % interval of the difference of success; null where there is none."""
+    no_worse_p: Share | None
+    """The p-value of a loss as large as the margin."""
+    own_p_adjusted: Share | None
+    """The same as `ratio.p_adjusted` of being lower than every text of no use, too; null where not testable."""
+    against: tuple[AmountContrast, ...]
+    """The target against the texts of no use, and these against the control."""
+
+
+class AmountContrast(Record, frozen=True, kw_only=True):
+    """Two arms compared in what they take, paired by task."""
+
+    arm: str
+    """The arm that is compared."""
+    against: str
+    """What it is compared with."""
+    ratio: FullFigure
+    """The geometric mean over tasks of the one's mean amount over the other's."""
 
 
 class EffectVerdict(Record, frozen=True, kw_only=True, omit_defaults=False):

@@ -22,6 +22,42 @@ Key = tuple[str, str, str, int]
 """What a run has exactly one result for: task, model, arm, replication."""
 
 
+CreationOutcome = Literal["written", "nothing", "unusable", "broken"]
+
+
+class SkillCreation(OpenRecord, frozen=True, kw_only=True):
+    """How an agent wrote skills for itself before a trial; what it took is a part of the trial's figures."""
+
+    outcome: CreationOutcome
+    """written: there are skills, and they were staged; nothing: it left none; unusable: none that could be staged;
+    broken: it came to no end that says anything about the agent, and neither did the trial.
+    """
+    refused: tuple[str, ...] = ()
+    """What it left that could not be staged, and why."""
+    usage: TokenUsage = TokenUsage()
+    cost_usd: Amount | None = None
+    """Dollars; null where nobody knows."""
+    duration_ms: Amount | None = None
+    turns: Count | None = None
+    tool_calls: Count | None = None
+
+
+class TrialTests(OpenRecord, frozen=True, kw_only=True):
+    """What the test runner of a verifier says in its CTRF report. It stands beside the outcome and decides nothing."""
+
+    passed: Count
+    """Tests that passed."""
+    counted: Count
+    """Tests with a verdict: those that passed, failed, are pending or ended otherwise."""
+    skipped: Count = 0
+    """Tests without one: skipped ones, and failures that were expected."""
+
+    @property
+    def share(self) -> float | None:
+        """The passed share of the tests with a verdict; None without any."""
+        return self.passed / self.counted if self.counted else None
+
+
 class TrialResult(OpenRecord, frozen=True, omit_defaults=False):
     """One line of results.jsonl: the outcome of one (task, model, arm, replication), of which a run has exactly one."""
 
@@ -83,12 +119,19 @@ class TrialResult(OpenRecord, frozen=True, omit_defaults=False):
     disagreement: str | UnsetType = UNSET
     """What the agent was offered against the plan, which ends the run; not there where nothing is known against it."""
 
-    skill_calls: Mapping[str, Count] | None | UnsetType = UNSET
+    skill_calls: Mapping[str, Count] | UnsetType | None = UNSET
     """How often each tool of the server of skills was called; null where the stream of the agent cannot tell, not there
     where no server gave the skills."""
 
     criteria: tuple[CriterionVerdict, ...] | UnsetType = UNSET
     """The verdict of each criterion of the task's rubric; not there where it has none."""
+    creation: SkillCreation | UnsetType = UNSET
+    """How the agent wrote skills for itself, in an arm where it does."""
+    taken_from: str | UnsetType = UNSET
+    """The run that made the trial, where this one took it over; not there for a trial of its own."""
+
+    tests: TrialTests | UnsetType = UNSET
+    """The tests of the verifier; not there where it left no report of them."""
 
     @property
     def key(self) -> Key:

@@ -174,6 +174,9 @@ class SkillEffects(Record, frozen=True, kw_only=True):
     """The last run of each model, the latest first, simulated ones last."""
     judged: tuple[JudgedEffect, ...] = ()
     """What the last judging of each of these runs says of the skill, in the same order."""
+    bundles: tuple[ModelEffect, ...] = ()
+    """The last run of each model with a bundle that the skill is in. What a bundle does is not what one of its skills
+    does, so these decide no state."""
 
 
 class JudgedEffect(Record, frozen=True, kw_only=True):

@@ -30,7 +30,8 @@ _LABEL, _MESSAGE, _NAME = 34, 112, 24
 _FONT = "Verdana, DejaVu Sans, Liberation Sans, sans-serif"
 _NARROW, _BROAD = frozenset("fijlrtI.,:;|!'[](){} -/\\"), frozenset("mwMW%@")
 _VERDICTS: Mapping[str, Tone] = {
-    "helps": "good", "any text helps": "warn", "no evidence": "warn", "harmful": "bad", "biased": "warn",
+    "helps": "good", "cheaper": "good", "any text helps": "warn", "no evidence": "warn", "harmful": "bad",
+    "biased": "warn",
 }  # fmt: skip
 
 

@@ -15,8 +15,8 @@ from skill_health.core.strict_json import escape_surrogates
 from skill_health.documents._record import OpenRecord, Record
 from skill_health.documents.daily_run import DailyRun
 from skill_health.documents.effect_configurations import EffectConfigurations
-from skill_health.documents.effect_history import EffectHistoryLine, EffectWord
-from skill_health.documents.effect_report import EffectReport
+from skill_health.documents.effect_history import EffectHistoryLine
+from skill_health.documents.effect_report import EffectReport, VerdictWord
 from skill_health.documents.lint_report import LintDocument
 from skill_health.documents.page_data import PageData, VerdictRecord
 from skill_health.documents.router_history import RouterHistoryLine
@@ -153,7 +153,7 @@ class SkillVerdict:
     reason: str
     advice: str = ""
     command: str = ""
-    effect: EffectWord | None = None
+    effect: VerdictWord | None = None
     preliminary: bool = False
 
     @property

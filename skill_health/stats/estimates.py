@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -23,3 +25,19 @@ class Estimate:
     p_adjusted: float | None = None
     method: str = ""
     note: str = ""
+
+
+def best_of(values: Sequence[float], k: int) -> float:
+    """The expected maximum of k of these values, drawn without replacement: without bias for k new ones like them.
+
+    It is the sum over the ordered values of value i times C(i - 1, k - 1) / C(n, k). For outcomes that are 0 or 1 that
+    is pass@k, 1 - C(n - c, k) / C(n, k) with c successes (Chen et al., 2021, arXiv:2107.03374).
+
+    Raises:
+        ValueError: unless 1 <= k <= len(values).
+    """
+    if not 1 <= k <= len(values):
+        raise ValueError(f"the best of {k} of {len(values)} values is not known")
+    chosen = math.comb(len(values), k)
+    ordered = enumerate(sorted(values))
+    return math.fsum(value * (math.comb(below, k - 1) / chosen) for below, value in ordered if below >= k - 1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
@@ -17,14 +18,14 @@ import numpy as np
 from skill_health.stats.distributions import round_figure, round_p, t_cdf, t_quantile
 from skill_health.stats.estimates import Estimate
 from skill_health.stats.intervals import invert_hall, wilson_interval
-from skill_health.stats.resampling import BLOCK, Floats, RandomStream
+from skill_health.stats.resampling import BLOCK, Floats, RandomStream, paired_t
 
 Counts = tuple[int, int]
 """Successes and trials."""
 Group = TypeVar("Group", bound=Hashable)
 
 _PATTERNS = 16
-"""The number of non-zero differences up to which scipy enumerates all sign patterns, in 0.2 seconds."""
+"""The number of non-zero differences up to which all sign patterns are enumerated, in a millisecond."""
 _GRID = (*range(1, 65), 72, 90, 100, 110, 120, 840, 2520)
 """The denominators tried for writing the differences as whole numbers: those of a few replications."""
 _WORK = 100_000_000
@@ -50,10 +51,10 @@ def sign_flip(differences: Sequence[float], resamples: int = 20_000, seed: int =
     zero. Beyond that `resamples` seeded flips estimate it, the observed pattern counted as one of them (Phipson and
     Smyth, 2010).
 
-    This is scipy's one-sample `permutation_test`, which is called for enumeration. On a grid we compute the sum's
-    distribution by convolution, which is exact even where 2^n patterns are too many to enumerate, and takes a
-    thousandth of the time where they are not. We draw the flips ourselves, since numpy does not promise that scipy's
-    generators draw the same in its next version.
+    This is scipy's one-sample `permutation_test`, which the tests compare it with; that takes a second for 16 values,
+    where adding them up pattern by pattern takes a millisecond. On a grid we compute the sum's distribution by
+    convolution, which is exact even where 2^n patterns are too many to enumerate. We draw the flips ourselves, since
+    numpy does not promise that scipy's generators draw the same in its next version.
 
     Raises:
         ValueError: if a difference is not finite.
@@ -95,19 +96,11 @@ def _convolve(steps: Floats, observed: float) -> float:
 
 
 def _enumerate(values: Floats, least: float) -> float:
-    from scipy.stats import permutation_test  # type: ignore[import-untyped]
-
-    def is_as_far(flipped: Floats, axis: int) -> Floats:
-        # scipy treats sums within 1e-14 of each other as tied, which is too strict for rounded differences.
-        return np.asarray(np.abs(flipped.sum(axis=axis)) >= least, dtype=np.float64)
-
-    if len(values) == 1:
-        return 1.0
-    # The pattern that scipy gets as the observed one has all signs alike, so it is the most extreme: 1 as well.
-    found = permutation_test(
-        (values,), is_as_far, permutation_type="samples", n_resamples=np.inf, alternative="greater", vectorized=True
-    )
-    return round_p(float(found.pvalue))
+    """The share of sign patterns whose sum is as far from zero; the first sign is fixed, since the rest is a mirror."""
+    sums = values[:1]
+    for value in values[1:]:
+        sums = np.concatenate((sums + value, sums - value))
+    return round_p(float((np.abs(sums) >= least).mean()))
 
 
 def _sample(values: Floats, least: float, resamples: int, seed: int) -> float:
@@ -137,7 +130,7 @@ def signed_rank(differences: Sequence[float]) -> float | None:
     Raises:
         ValueError: if a difference is not finite.
     """
-    from scipy.stats import rankdata, wilcoxon
+    from scipy.stats import rankdata, wilcoxon  # type: ignore[import-untyped]
 
     values = np.asarray(differences, dtype=np.float64)
     if not np.isfinite(values).all():
@@ -461,3 +454,42 @@ def _weighted(counts: Sequence[Counts], weights: Sequence[float], total: float) 
     worth = total**2 / math.fsum(w**2 / trials for w, (_, trials) in zip(weights, counts, strict=True))
     share = min(max(share, 0.0), 1.0)
     return share, *wilson_interval(share * worth, worth)
+
+
+def geometric_ratio(one: Sequence[float], other: Sequence[float], seed: int = 1) -> Estimate:
+    """The geometric mean over clusters of one / other, for example 0.5 for half the tokens.
+
+    One amount above zero on each side for every cluster. The interval is that of `paired_t` over the logarithms, and p
+    the two-sided sign-flip test of their mean: exact where neither side is distinguished, that is where the logarithm
+    is symmetric about zero, however heavy its tails. Amounts are skewed, and tests of the mean difference err up to 18
+    times in 100 where one side alone has heavy tails. With fewer than six clusters that differ there is no p.
+
+    Raises:
+        ValueError: if the lists differ in length or an amount is not finite and above zero.
+    """
+    if len(one) != len(other):
+        raise ValueError(f"{len(one)} amounts for {len(other)}")
+    if not all(0 < each < math.inf for each in (*one, *other)):
+        raise ValueError("amounts must be finite and above zero")
+    logs = [math.log(a) - math.log(b) for a, b in zip(one, other, strict=True)]
+    # Equal amounts differ by nothing, whatever the rounding of their logarithms.
+    logs = [0.0 if abs(each) < 1e-12 else each for each in logs]
+    if not logs:
+        return Estimate(None, note="not known on both sides of any cluster")
+    found = paired_t(logs)
+    differing = sum(each != 0 for each in logs)
+    return replace(
+        found,
+        value=_exponential(found.value),
+        low=_exponential(found.low),
+        high=_exponential(found.high),
+        p=sign_flip(logs, seed=seed) if differing >= _FEWEST_SIGNS else None,
+        method=f"{found.method}, on logarithms" if found.method else "",
+        note=found.note
+        if differing >= _FEWEST_SIGNS
+        else f"not testable: {differing} of {len(logs)} clusters differ, 6 are needed",
+    )
+
+
+def _exponential(value: float | None) -> float | None:
+    return None if value is None else round_figure(math.exp(value))

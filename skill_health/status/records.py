@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from skill_health.core.files import read_whole
 from skill_health.documents._record import Count, NotedFigure, OpenRecord, Share, decode_record
+from skill_health.documents._targets import read_targets
 from skill_health.documents.effect_history import Effects, ModelEffect
 from skill_health.documents.router_history import ModelRouting, read_routing
 from skill_health.documents.skill_record import (
@@ -202,9 +203,15 @@ def build_records(
         known = {name, *names[entry.path]}
         found_by = routed.of_any(names[entry.path]) if routed else ()
         routing = _route(skills[entry.path].hidden, sum(prompts[each] for each in known), found_by, health)
-        tasks = tuple(_folder(each.path) for each in registries.tasks or () if each.data.get("target_skill") in known)
+        tasks = tuple(
+            _folder(each.path)
+            for each in registries.tasks or ()
+            if known & {*(read_targets(each.data.get("target_skill")) or ())}
+        )
         found = effects.of(name) if effects and alone else ()
         benefit = _benefit(tasks, found, health, routing)
+        if effects and alone:
+            benefit = replace(benefit, bundles=effects.bundles(name))
         if judged:
             benefit = replace(benefit, judged=judged.of(name, (each.model for each in found)))
         records.append(

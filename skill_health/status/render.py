@@ -127,13 +127,14 @@ def routing_line(run: ModelRouting) -> str:
 
 
 def effect_line(effect: ModelEffect) -> str:
-    """An agent over the whole collection."""
+    """An agent over the whole collection, or with a bundle."""
     biased = "".join(f"; biased: {why}" for why in effect.biased)
     said = "".join(
         f", {each.caveat.phrase}" for each in find_effect_caveats(effect) if each.caveat is not Caveat.BIASED
     )
+    who = ", ".join(filter(None, (effect.model, effect.skill)))
     return (
-        f"{effect.model}: {effect.verdict} {with_interval(effect.delta, '+.0f')} points, {effect.tasks} tasks, {effect.scored} of "
+        f"{who}: {effect.verdict} {with_interval(effect.delta, '+.0f')} points, {effect.tasks} tasks, {effect.scored} of "
         f"{effect.trials} trials, {effect.time[:10]}, run {effect.run_id}{said}{biased}"
     )
 
@@ -200,6 +201,8 @@ def _models(status: CollectionStatus, width: int) -> Iterator[str]:
         parts.append(("Routing by", map(routing_line, status.routed.models)))
     if status.effects and (whole := status.effects.of(None)):
         parts.append(("Effect of the whole collection by", map(effect_line, whole)))
+    if status.effects and (bundles := list(_bundles(status.effects))):
+        parts.append((BUNDLES_TITLE, bundles))
     if told := list(_judged(status)):
         parts.append((JUDGED_TITLE, told))
     if status.risk:
@@ -209,6 +212,18 @@ def _models(status: CollectionStatus, width: int) -> Iterator[str]:
         for text in found:
             yield from wrapped(f"  {text}", width, "    ")
         yield ""
+
+
+BUNDLES_TITLE = "Effect of skills together"
+_BUNDLES = 12
+
+
+def _bundles(effects: Effects) -> Iterator[str]:
+    """A line for each model with a bundle."""
+    found = effects.bundles()
+    yield from map(effect_line, found[:_BUNDLES])
+    if len(found) > _BUNDLES:
+        yield f"and {len(found) - _BUNDLES} more, in the record of each of their skills"
 
 
 def _judged(status: CollectionStatus) -> Iterator[str]:
@@ -252,6 +267,8 @@ def _lines(status: CollectionStatus) -> Iterator[str]:
         yield from ("## Routing", "", *(f"- {_text(routing_line(run))}" for run in status.routed.models), "")
     if status.effects and (whole := status.effects.of(None)):
         yield from ("## Effect of the whole collection", "", *(f"- {_text(effect_line(each))}" for each in whole), "")
+    if status.effects and (bundles := list(_bundles(status.effects))):
+        yield from (f"## {BUNDLES_TITLE}", "", *(f"- {_text(line)}" for line in bundles), "")
     if judged := list(_judged(status)):
         yield from (f"## {JUDGED_TITLE}", "", *(f"- {_text(line)}" for line in judged), "")
     if status.risk:

@@ -100,7 +100,7 @@ class Stage:
     def play(self, task: Task) -> Play:
         """A model that solves the task where it is offered the target skill, and otherwise looks around."""
         agent = import_module(f"skill_health.effectiveness.agents.{self.agent.replace('-', '_')}")
-        target = self.skills[str(task.target_skill)]
+        target = self.skills[str(task.target_name)]
         leak = "env | sort > environment.txt"
         return Play(
             watched={target.name: target.description}, folder=agent.SKILLS, work=f"{solution(task)}; {leak}",
@@ -125,7 +125,7 @@ def three_conditions(stage: Stage, task: Task) -> dict[str, tuple[TrialResult, P
         assert stage.seen() == staged
         assert result.seen is None or set(result.seen) == staged
         assert result.invoked == ("yes" if helped else "no")
-        assert result.invocations == ((task.target_skill,) if helped else ())
+        assert result.invocations == ((task.target_name,) if helped else ())
         assert result.tool_calls == (2 if helped else 1)
         sent, said = stage.server.usage(), json.loads((place / "usage.json").read_text())
         for name in ("input_tokens", "output_tokens", "cached_tokens"):
@@ -193,5 +193,5 @@ def kept(place: Path) -> Iterator[tuple[str, bytes]]:
     for packed in place.glob("*.tar.gz"):
         with tarfile.open(packed) as archive:
             for entry in archive:
-                if (stream := archive.extractfile(entry)) is not None:
+                if entry.isfile() and (stream := archive.extractfile(entry)) is not None:
                     yield f"{packed.name}/{entry.name}", stream.read()

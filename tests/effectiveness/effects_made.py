@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 
 from simulators.agents.scripted import draw, parse_plan
 from skill_health.documents._record import TokenUsage, convert_record, record_values
+from skill_health.documents._targets import read_targets
 from skill_health.documents.effect_manifest import EffectManifest
 from skill_health.documents.effect_result import Outcome, TrialResult
 from skill_health.effectiveness.effects.build import build_report
@@ -104,7 +105,7 @@ def scripted(made: Mapping[str, Any], script: str, seed: int, model: str = MODEL
         for name in made["staged"][record["id"]]:
             arm = parse_arm(name)
             for replication in range(made["replications"]):
-                drawn = draw(plan, record["id"], record["target_skill"], arm, replication, control)
+                drawn = draw(plan, record["id"], read_targets(record["target_skill"]), arm, replication, control)
                 outcome: Outcome = drawn.failure or ("pass" if drawn.success else "fail")  # type: ignore[assignment]
                 found.append(
                     TrialResult(

@@ -21,6 +21,7 @@ from skill_health.bench.run_folder import find_place
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.discovery.changes import Revision
 from skill_health.documents._record import TokenUsage, record_values
+from skill_health.documents._targets import read_targets
 from skill_health.documents.effect_manifest import FrozenSandbox
 from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.agents._api import Agent, Command
@@ -55,7 +56,7 @@ def task(number: int, target: str | None, **more: Any) -> Task:
     named = {} if target in (None, "none") else {"related_skill": others[0], "unrelated_skill": others[1]}
     return Task(
         id=name, slug=f"slug-{name}", path=f"tasks/{name}", format="plan_directory", prompt=f"Do {number}.",
-        target_skill=target, irrelevant_skill=None if target is None else others[-1], category="data", difficulty="easy",
+        target_skills=read_targets(target), irrelevant_skill=None if target is None else others[-1], category="data", difficulty="easy",
         agent_timeout_sec=60.0, files=files, verifier=script(["verify.sh"], [File("verify.sh", b"exit 0")], 30.0),
         oracle=script(["solve.sh"], [File("solve.sh", b"exit 0")], 30.0),
         digest=task_digest(f"Do {number}.", files, (), 60.0), **{**named, **more},
@@ -138,7 +139,7 @@ class Made:
 
     def result(self, cell: TrialSpec) -> TrialResult:
         plan = parse_plan(f"scripted:{self.script}")
-        target = cell.task.target_skill
+        target = cell.task.target_skills
         drawn = draw(plan, cell.task.id, target, cell.arm, cell.replication, cell.task.is_control, cell.attempt)
         return TrialResult(
             *cell.key, "pass" if drawn.success else "fail", reward=float(drawn.success), usage=TokenUsage(1000, 100, 10),

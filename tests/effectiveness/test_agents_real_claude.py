@@ -40,7 +40,7 @@ def stage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 def test_three_conditions(stage: Stage, task: Task) -> None:
     for arm, (result, _) in three_conditions(stage, task).items():
         assert result.seen is not None
-        assert result.evidence == (() if arm == "control" else (f"Skill {task.target_skill}",))
+        assert result.evidence == (() if arm == "control" else (f"Skill {task.target_name}",))
         assert result.turns == (2 if arm == "control" else 3)
         assert result.resolved_model == "some-model-1"
 
@@ -49,7 +49,7 @@ def test_three_conditions(stage: Stage, task: Task) -> None:
 def test_a_skill_that_is_read_without_the_tool_for_it(stage: Stage, reader: str) -> None:
     (task, *_) = TASKS
     result, _ = stage.trial(task, "target", replace(stage.play(task), reader=reader))
-    path = f".claude/skills/{task.target_skill}/SKILL.md"
+    path = f".claude/skills/{task.target_name}/SKILL.md"
     assert result.outcome == "pass"
     assert result.evidence == ((f"Read {path}",) if reader == "file" else (f"shell: cat {path}",))
 

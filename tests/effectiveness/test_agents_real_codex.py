@@ -39,7 +39,7 @@ def stage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("stage", ["bubblewrap", "none"], indirect=True)
 def test_three_conditions(stage: Stage, task: Task) -> None:
     for arm, (result, _) in three_conditions(stage, task).items():
-        path = f".agents/skills/{task.target_skill}/SKILL.md"
+        path = f".agents/skills/{task.target_name}/SKILL.md"
         assert result.evidence == (() if arm == "control" else (f"shell: cat {path}",))
         assert (result.seen, result.turns) == (None, None)
 

@@ -84,7 +84,7 @@ def on(*agents: str, sandbox: str = BEST) -> pytest.MarkDecorator:
 @on(*PROGRAMS)
 def test_three_conditions(stage: Stage, task: Task) -> None:
     for arm, (result, _) in three_conditions(stage, task).items():
-        assert result.evidence == (() if arm == "control" else (f"{TOOL[stage.agent]} {task.target_skill}",))
+        assert result.evidence == (() if arm == "control" else (f"{TOOL[stage.agent]} {task.target_name}",))
         assert result.turns == (2 if arm == "control" else 3)
         assert result.resolved_model == "some-model-1"
         assert (result.usage_source, result.cost_usd) == ("gateway", None)
@@ -107,7 +107,7 @@ def test_the_other_protocols(stage: Bringing, protocol: str) -> None:
     stage.protocol = protocol
     result, _ = stage.trial(TASKS[0], "target")
     assert (result.outcome, result.invoked, result.usage_source) == ("pass", "yes", "gateway")
-    assert stage.seen() == {TASKS[0].target_skill}
+    assert stage.seen() == {TASKS[0].target_name}
     assert result.usage.input_tokens == stage.server.usage().input_tokens
 
 
@@ -117,7 +117,7 @@ def test_a_skill_that_is_read_without_the_tool_for_it(stage: Stage) -> None:
     result, _ = stage.trial(task, "target", replace(stage.play(task), reader="shell"))
     folder = import_module(f"skill_health.effectiveness.agents.{stage.agent.replace('-', '_')}").SKILLS
     assert result.outcome == "pass"
-    assert result.evidence == (f"shell: cat {folder}/{task.target_skill}/SKILL.md",)
+    assert result.evidence == (f"shell: cat {folder}/{task.target_name}/SKILL.md",)
 
 
 @on(*PROGRAMS)
@@ -190,7 +190,7 @@ def test_a_probe_shows_what_is_staged_and_spends_nothing(stage: Stage) -> None:
     cell = stage.cell(task, "target")
     probe = asyncio.run(run_probe(cell))
     assert (set(bare.own or ()), bare.offered) == (own, ())
-    assert (set(probe.own or ()), probe.offered) == (own | {task.target_skill}, (task.target_skill,))
+    assert (set(probe.own or ()), probe.offered) == (own | {task.target_name}, (task.target_name,))
     assert problems(cell, probe, bare) == problems(cell, bare, None)[:0] == []
     assert problems(cell, bare, None) != []
     # The gateway was closed: nothing came through.
@@ -251,7 +251,7 @@ def test_an_agent_behind_the_agent_client_protocol(
             result, _ = stage.trial(task, arm, settings=settings)
             assert (result.outcome, result.error, result.stop_reason) == (outcome, "", "end_turn")
             assert stage.seen() == {name for name, _ in result.skills}
-            assert result.evidence == ((f"skill {task.target_skill}",) if arm == "target" else ())
+            assert result.evidence == ((f"skill {task.target_name}",) if arm == "target" else ())
             # The agent tells no tokens: the gateway does.
             assert result.usage_source == "gateway"
             assert result.usage.input_tokens == server.usage().input_tokens

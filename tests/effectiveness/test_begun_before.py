@@ -28,7 +28,8 @@ def test_a_first_run_and_one_that_goes_on_need_no_word(tmp_path: Path) -> None:
 def test_the_same_run_is_over(tmp_path: Path) -> None:
     kept(tmp_path, run(FIRST))
     assert said(tmp_path, frozen(SECOND)) == [
-        f"note: {FIRST} was this same run and is finished (`effectiveness report {FIRST}`): this begins another one"
+        f"note: {FIRST} was this same run and is finished (`effectiveness report {FIRST}`): this begins another one; "
+        f"`--extend {FIRST}` takes over what has not changed"
     ]
     assert said(tmp_path, frozen(SECOND, seed=7)) == []
 
@@ -48,4 +49,7 @@ def test_only_runs_of_the_same_agents_and_the_latest_of_them(tmp_path: Path) -> 
     kept(tmp_path, run(FIRST))
     assert said(tmp_path, frozen(SECOND, models=("another",))) == []
     kept(tmp_path, run(SECOND, seed=3, replications=1))
-    assert said(tmp_path, frozen("20261123T050000Z-cccccccc")) == []
+    assert said(tmp_path, frozen("20261123T050000Z-cccccccc")) == [
+        f"note: {SECOND} has 105 trials of this run and is finished (`effectiveness report {SECOND}`): this begins "
+        f"another one; `--extend {SECOND}` takes over what has not changed"
+    ]

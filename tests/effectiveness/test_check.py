@@ -206,7 +206,8 @@ def test_what_cannot_be_run_is_not_run(check: Callable[..., TaskCheck], tmp_path
     docker = {"environment/Dockerfile": "FROM ubuntu\nWORKDIR /app\nRUN make\n", "tests/test.sh": f"touch {trace}\n"}
     checked = check({**HARBOR, **docker})
     assert [fault.message for fault in checked.faults if fault.kind == "not-runnable"] == [
-        "environment/Dockerfile:3: RUN make: no image is built here"
+        "environment/Dockerfile:3: RUN make: no image is built here",
+        "in a container of its own image it could be run: --sandbox podman, or docker",
     ]
     assert checked.nothing_done is None and not trace.exists()
 

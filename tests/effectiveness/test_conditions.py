@@ -24,7 +24,7 @@ from skill_health.effectiveness.workspace.staging import (
 )
 from skill_health.skill.parse import parse_skill
 
-TASK = Task("001", "one", "tasks/001-one", "plan_directory", "Do it.\n", "b", "a", "c", "d")
+TASK = Task("001", "one", "tasks/001-one", "plan_directory", "Do it.\n", ("b",), "a", "c", "d")
 
 
 def skill(name: str, body: str = "Body.\n") -> SkillCopy:
@@ -56,15 +56,24 @@ def test_arms_stage_the_skills_that_they_name(arm: str, names: str) -> None:
     assert parse_arm(arm).name == arm
 
 
+def test_a_bundle_is_staged_as_one_and_its_placebo_is_that_of_each() -> None:
+    both = replace(TASK, target_skills=("b", "e"))
+    for arm, names in {"target": "be", "aa": "be", "target_plus_one": "bce", "leave_one_out:e": "abcdf"}.items():
+        assert [each.name for each in staged(both, parse_arm(arm), COPIES) if isinstance(each, SkillCopy)] == list(
+            names
+        )
+    assert staged(both, parse_arm("placebo"), COPIES) == (placebo(COPIES["b"]), placebo(COPIES["e"]))
+
+
 @pytest.mark.parametrize(
     ("task", "arm", "why"),
     [
-        (replace(TASK, target_skill="none"), "target", "a negative control has no target"),
-        (replace(TASK, target_skill="none"), "leave_one_out:b", "a negative control has no target"),
-        (replace(TASK, target_skill=None), "placebo", "the task names no target_skill"),
+        (replace(TASK, target_skills=()), "target", "a negative control has no target"),
+        (replace(TASK, target_skills=()), "leave_one_out:b", "a negative control has no target"),
+        (replace(TASK, target_skills=None), "placebo", "the task names no target_skill"),
         (replace(TASK, related_skill=None), "target_plus_one", "the task names no related_skill"),
         (replace(TASK, irrelevant_skill=None), "negative", "the task names no irrelevant_skill"),
-        (replace(TASK, target_skill="gone"), "target", "the skill 'gone' is not in the collection"),
+        (replace(TASK, target_skills=("gone",)), "target", "the skill 'gone' is not in the collection"),
         (TASK, "leave_one_out:gone", "the skill 'gone' is not in the collection"),
     ],
 )
@@ -73,7 +82,7 @@ def test_a_task_without_an_arm_says_why(task: Task, arm: str, why: str) -> None:
 
 
 def test_negative_controls_have_three_arms() -> None:
-    task = replace(TASK, target_skill="none")
+    task = replace(TASK, target_skills=())
     assert [arm for arm in CONDITIONS if not isinstance(staged(task, Arm(arm), COPIES), str)] == [
         "control", "negative", "full",
     ]  # fmt: skip

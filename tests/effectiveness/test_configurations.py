@@ -35,6 +35,7 @@ from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.commands import configurations as command_module
 from skill_health.effectiveness.commands import judge
 from skill_health.effectiveness.commands.configurations import rendered
+from skill_health.effectiveness.compare.comparable import obstacles
 from skill_health.effectiveness.configurations.build import build_configurations
 from skill_health.effectiveness.configurations.csv_tables import TABLES, render_table
 from skill_health.effectiveness.configurations.subjects import JudgedRun
@@ -203,7 +204,7 @@ def sized(found: EffectRun) -> EffectRun:
         for at, skill in enumerate(found.manifest.skills)
     ]
     staged = {
-        name: {arm: () if arm == "control" else (each.target_skill or "",) for arm in ARMS}
+        name: {arm: () if arm == "control" else (each.target_name or "",) for arm in ARMS}
         for name, each in ((each.id, each) for each in found.manifest.tasks)
     }
     return replace(found, manifest=replace(found.manifest, skills=tuple(skills), staged=staged))
@@ -295,6 +296,14 @@ def test_runs_that_cannot_be_put_side_by_side_are_refused(runs: Sequence[EffectR
         build(*runs)
 
 
+def test_trials_that_two_runs_share_count_once() -> None:
+    one, two = run("a"), run("b")
+    taken = tuple(replace(each, taken_from="a") if n < 7 else each for n, each in enumerate(two.results))
+    with pytest.raises(UsageError, match="runs a and b share 7 trials"):
+        build(one, replace(two, results=taken))
+    assert "7 of their trials are the same" in "; ".join(obstacles(replace(two, results=taken), one))
+
+
 def test_tasks_that_all_changed_are_refused() -> None:
     one = run("a")
     tasks = tuple(replace(each, digest="x") for each in one.manifest.tasks)
@@ -348,11 +357,11 @@ def verdict(by: str, answer: str) -> CriterionVerdict:
 )  # fmt: skip
 def test_a_failure_is_of_the_first_kind_that_its_fields_tell(fields: dict[str, Any], kind: str | None) -> None:
     result = TrialResult("t", "m", "target", 0, **{"outcome": "fail", **fields})
-    assert failure_kind(result, "mine", ("mine", "other")) == kind
+    assert failure_kind(result, ("mine", "also"), ("mine", "other")) == kind
 
 
 def test_where_no_skill_is_staged_none_can_be_left_unopened() -> None:
-    assert failure_kind(TrialResult("t", "m", "control", 0, "fail", invoked="no"), "mine", ()) == "not known"
+    assert failure_kind(TrialResult("t", "m", "control", 0, "fail", invoked="no"), ("mine",), ()) == "not known"
 
 
 def test_failures_are_counted_with_what_they_are_of() -> None:

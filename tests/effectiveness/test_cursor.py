@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import trial_bench
@@ -14,14 +14,16 @@ from agent_made import made_job, made_skill
 from effects_made import replace
 from hypothesis import given
 from hypothesis import strategies as st
+from run_made import rows, the_run, write_collection
 
 from skill_health.bench.http.messages import Usage
+from skill_health.cli import main
 from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents import cursor
-from skill_health.effectiveness.agents._api import Agent, ProgramOutput
+from skill_health.effectiveness.agents._api import ProgramOutput
 from skill_health.effectiveness.agents._load import resolve
-from skill_health.effectiveness.run.probes import problems, run_probe
+from skill_health.effectiveness.gateway import tunnel
 
 KEY = "key_0123456789abcdef"
 JOB = replace(made_job(made_skill("zebra-invoices"), prompt="-p x"), workspace="/var/tmp/job-1/workspace", key="")
@@ -29,7 +31,7 @@ JOB = replace(made_job(made_skill("zebra-invoices"), prompt="-p x"), workspace="
 
 def test_it_has_not_been_seen_to_work_and_says_so() -> None:
     assert cursor.VERIFIED == "" and cursor.PROTOCOLS == ()
-    assert "documents only" in cursor.TITLE and "a run refuses it" in cursor.TITLE
+    assert "documents only" in cursor.TITLE and "--weaker-proof cursor" in cursor.TITLE
     choice = resolve("cursor:auto", RouterSettings())
     assert (choice.model, choice.protocol, choice.provider) == ("auto", "", None)
 
@@ -40,7 +42,7 @@ def test_the_command_is_the_documented_one(monkeypatch: pytest.MonkeyPatch) -> N
     assert command.argv == (
         JOB.program, "--print", "--output-format=stream-json", "--force", "--model=some-model-1", "--", "-p x"
     )  # fmt: skip
-    assert command.env["CURSOR_API_KEY"] == KEY
+    assert (command.env["CURSOR_API_KEY"], command.env["HTTPS_PROXY"]) == (KEY, JOB.base_url)
     assert command == cursor.command(replace(JOB, skills=()))
     assert (cursor.probe(JOB), cursor.listed(ProgramOutput(0, b"x"))) == (None, None)
     cursor.check("cursor:auto")
@@ -48,8 +50,6 @@ def test_the_command_is_the_documented_one(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_it_refuses_where_it_could_not_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CURSOR_API_KEY", KEY)
-    with pytest.raises(UsageError, match="it runs with --sandbox none alone"):
-        cursor.command(replace(JOB, workspace="/workspace"))
     with pytest.raises(UsageError, match="which model"):
         cursor.check("cursor")
     monkeypatch.setenv("CURSOR_API_KEY", " ")
@@ -58,12 +58,124 @@ def test_it_refuses_where_it_could_not_work(monkeypatch: pytest.MonkeyPatch) -> 
             refused()
 
 
-def test_a_probe_of_it_fails_before_anything_is_spent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("line", "host"),
+    [
+        (b"CONNECT api2.cursor.sh:443 HTTP/1.1", "api2.cursor.sh"),
+        (b"CONNECT CURSOR.COM:443 HTTP/1.0", "cursor.com"),
+        (b"CONNECT api2.cursor.sh:80 HTTP/1.1", ""),
+        (b"CONNECT evilcursor.sh:443 HTTP/1.1", ""),
+        (b"CONNECT api2.cursor.sh.evil.example:443 HTTP/1.1", ""),
+        (b"CONNECT 93.184.216.34:443 HTTP/1.1", ""),
+        (b"CONNECT api2.cursor.sh:443:443 HTTP/1.1", ""),
+        (b"GET http://api2.cursor.sh/ HTTP/1.1", ""),
+        (b"CONNECT  api2.cursor.sh:443 HTTP/1.1", ""),
+        (b"CONNECT \xff.cursor.sh:443 HTTP/1.1", ""),
+        (b"", ""),
+    ],
+)
+def test_the_way_out_leads_to_its_servers_alone(line: bytes, host: str) -> None:
+    assert tunnel.allowed(line, cursor.DOMAINS) == host
+
+
+@given(st.binary(max_size=60))
+def test_no_line_gets_further(line: bytes) -> None:
+    found = tunnel.allowed(line, ("cursor.sh",))
+    assert found == "" or found.endswith("cursor.sh")
+
+
+@pytest.fixture
+def collection_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Tasks and skills, and the stand-in on PATH under the real one's name."""
+    place = write_collection(tmp_path / "c", 6, 1)
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin/cursor-agent"
+    source = Path(__file__).with_name("cursor_agent_program.py").read_text("utf-8")
+    program.write_text(f"#!/usr/bin/env python3\n{source}", "utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
     monkeypatch.setenv("CURSOR_API_KEY", KEY)
-    cell = trial_bench.cell(trial_bench.task(tmp_path, None), cast(Agent, cursor), "none")
-    probe = asyncio.run(run_probe(cell))
-    assert probe.error == "nothing shows what script sees: it neither lists its skills nor asks a model"
-    assert problems(cell, probe, None) == [probe.error]
+    monkeypatch.chdir(place)
+    return place
+
+
+RUN = ("effectiveness", "run", "tasks", "--agents", "cursor:some-model", "--reps", "1", "--arms", "target", "--quiet")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ((), "give --weaker-proof cursor"),
+        (("--weaker-proof", "cursor", "--sandbox", "none"), "take a sandbox that keeps the network apart"),
+        (("--weaker-proof", "cursor,codex"), "--weaker-proof codex: no agent of the run is called so and needs it"),
+    ],
+)
+def test_it_never_runs_unasked(
+    collection_with_it: Path, more: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sandbox = () if "--sandbox" in more else ("--sandbox", "none")
+    assert main([*RUN, *sandbox, *more, "--max-runs", "20", "--unsafe-no-cost-cap"]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+    assert not (collection_with_it / "reports").exists()
+
+
+def test_a_configuration_cannot_ask_for_it(collection_with_it: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (collection_with_it / "skill-health.toml").write_text('[effectiveness]\nweaker-proof = ["cursor"]\n', "utf-8")
+    assert main([*RUN, "--sandbox", "none", "--max-runs", "20", "--unsafe-no-cost-cap"]) == 2
+    assert "weaker-proof" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.bubblewrap
+def test_a_run_under_a_weaker_proof(
+    collection_with_it: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The protocol played by a stand-in: its server is on loopback, behind the one way out of the sandbox."""
+    trial_bench.needs_bubblewrap()
+    asked: list[tuple[str, int]] = []
+    keys: list[str] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        keys.append((await reader.readline()).decode().strip())
+        writer.write(b"hello\n")
+        writer.close()
+
+    async def dial(host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        asked.append((host, port))
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        line = await asyncio.open_connection("127.0.0.1", server.sockets[0].getsockname()[1])
+        server.close()
+        return line
+
+    monkeypatch.setattr(tunnel, "dial", dial)
+    code = main(
+        [*RUN[:-1], "--weaker-proof", "cursor", "--sandbox", "bubblewrap", "--max-runs", "40", "--unsafe-no-cost-cap"]
+    )
+    said = capsys.readouterr()
+    assert code == 0, said.err
+    assert "cursor:some-model, under a weaker proof: it asks Cursor's servers with your key" in said.err
+    folder = the_run(collection_with_it / "reports")
+    results = rows(folder / "results.jsonl")
+    assert {(row["arm"], row["outcome"], row["invoked"]) for row in results} == {
+        ("control", "fail", "no"), ("target", "pass", "yes")
+    }  # fmt: skip
+    assert {(row["usage_source"], row["usage"]["input_tokens"], row["cost_usd"]) for row in results} == {
+        ("agent", 900, None)
+    }
+    ways = json.loads((folder / results[0]["folder"] / "final.txt").read_text("utf-8"))
+    assert ways == {"api2.cursor.sh": "200 hello", "example.com": "403", "by itself": "no way"}
+    assert set(asked) == {("api2.cursor.sh", 443)} and set(keys) == {KEY}
+    # Marked wherever a figure is shown, and the key is in no file.
+    for format_ in ("text", "md", "json", "csv", "junit"):
+        assert main(["effectiveness", "report", "--format", format_]) == 0
+        shown = capsys.readouterr().out.casefold()
+        assert "weaker proof" in shown or "weaker_proof" in shown or '"unproved": "it asks' in shown, format_
+    assert main(["status"]) == 0
+    assert "weaker proof" in capsys.readouterr().out
+    (line, *_) = rows(collection_with_it / "reports" / "effectiveness-history.jsonl")
+    assert line["unproved"] == cursor.UNPROVED
+    files = [path for path in collection_with_it.rglob("*") if path.is_file()]
+    assert [path for path in files if KEY.encode() in path.read_bytes()] == []
 
 
 def call(call_id: str, kind: str, args: dict[str, Any], result: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -73,8 +185,14 @@ def call(call_id: str, kind: str, args: dict[str, Any], result: dict[str, Any] |
 
 
 PATH = {"path": "/var/tmp/job-1/workspace/.cursor/skills/zebra-invoices/SKILL.md"}
-START = {"type": "system", "subtype": "init", "session_id": "s", "model": "Auto", "permissionMode": "default"}
-WORK = [
+START: dict[str, Any] = {
+    "type": "system",
+    "subtype": "init",
+    "session_id": "s",
+    "model": "Auto",
+    "permissionMode": "default",
+}
+WORK: list[dict[str, Any]] = [
     {"type": "thinking", "subtype": "delta", "text": "Hm."},
     {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": "I read it."}]}},
     call("a\n1", "read", PATH),
@@ -83,11 +201,11 @@ WORK = [
     call("b", "shell", {"command": "false"}, {"failure": {"stderr": "no", "exitCode": 1}}),
     {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": "Done."}]}},
 ]
-END = {"type": "result", "subtype": "success", "is_error": False, "result": "I read it.Done."}
+END: dict[str, Any] = {"type": "result", "subtype": "success", "is_error": False, "result": "I read it.Done."}
 
 
 def read(*made: dict[str, Any], **more: Any) -> Any:
-    return cursor.read(ProgramOutput(0, lines(list(made)), **more), JOB)
+    return cursor.read(ProgramOutput(0, lines([*made]), **more), JOB)
 
 
 def test_a_stream() -> None:

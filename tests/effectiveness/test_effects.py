@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import random
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +12,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from effects_made import MODEL, fixture_like, manifest, reported, scripted, task, trial
+from effects_made import MODEL, fixture_like, manifest, replace, reported, scripted, task, trial
 from growth import is_linear, lines_run
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,10 +22,12 @@ from statsmodels.stats.multitest import multipletests
 
 from skill_health.core.validation import load_schema
 from skill_health.documents._record import TokenUsage
-from skill_health.documents.effect_result import SCORED, TrialResult
+from skill_health.documents.effect_result import SCORED, TrialResult, TrialTests
 from skill_health.effectiveness.effects.contrasts import calibration, pairs
 from skill_health.effectiveness.records import CONDITIONS
 from skill_health.effectiveness.workspace.staging import parse_arm, parse_arms
+from skill_health.stats.estimates import best_of
+from skill_health.stats.intervals import clustered_mean
 
 ALL_ARMS = (
     *CONDITIONS,
@@ -210,13 +214,13 @@ def test_invocation_has_three_values_and_success_given_it_is_apart() -> None:
 
 
 NAMES = {
-    CONDITIONS: "target-control target-negative negative-control full-control target_plus_one-control "
+    CONDITIONS: "target-control target-negative negative-control full-control full-target target_plus_one-control "
     "target_plus_one-target target_plus_unrelated-control target_plus_unrelated-target",
     ("control", "placebo", "aa", "target"): "target-control placebo-control target-placebo",
     ("control", "full", "leave_one_out:x", "order:7"): "full-control leave_one_out:x-control leave_one_out:x-full "
-    "order:7-control",
+    "order:7-control order:7-full",
     ("control", "target", "target+hint", "full+hint", "target_plus_one+hint"): "target-control target+hint-control "
-    "target+hint-target full+hint-control target_plus_one+hint-control target_plus_one+hint-target+hint",
+    "target+hint-target full+hint-control full+hint-target+hint target_plus_one+hint-control target_plus_one+hint-target+hint",
     ("control", "negative+hint", "target+hint"): "target+hint-control negative+hint-control target+hint-negative+hint",
     ("target", "placebo"): "target-placebo",
     ("control",): "",
@@ -230,7 +234,7 @@ def test_every_arm_is_compared_with_what_it_should_be(arms: Sequence[str], names
     assert [pair.kind for pair in found if pair.kind == "primary"] == (["primary"] if {"control", "target"} <= {
         arm.removesuffix("+hint") for arm in arms
     } else [])  # fmt: skip
-    assert all((pair.kind == "interaction") == (pair.arm.startswith("target_plus") and "control" not in pair.against)
+    assert all((pair.kind == "interaction") == (pair.arm.startswith(("target_plus", "full")) and "target" in pair.against)
                for pair in found)  # fmt: skip
 
 
@@ -408,3 +412,71 @@ def test_each_task_costs_the_same() -> None:
         return lines_run(lambda: reported(given, results))
 
     assert is_linear(cost, (4,))
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=7), st.data())
+def test_the_best_of_k_is_the_mean_over_all_choices_of_k(values: list[float], data: st.DataObject) -> None:
+    k = data.draw(st.integers(1, len(values)))
+    every = [max(chosen) for chosen in itertools.combinations(values, k)]
+    assert best_of(values, k) == pytest.approx(sum(every) / len(every), abs=1e-12)
+    assert best_of(values, 1) == pytest.approx(sum(values) / len(values), abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 3, 10, 200])
+def test_pass_at_k_is_the_estimator_of_chen_and_others(n: int) -> None:
+    for c in {0, 1, n // 2, n}:
+        for k in {1, (n + 1) // 2, n}:
+            # Their product form, which is computed in another way.
+            expected = 1.0 if n - c < k else 1.0 - float(np.prod(1.0 - k / np.arange(n - c + 1, n + 1)))
+            assert best_of([1.0] * c + [0.0] * (n - c), k) == pytest.approx(expected, abs=1e-12)
+    with pytest.raises(ValueError, match="not known"):
+        best_of([1.0] * n, n + 1)
+
+
+def test_the_best_of_some_tries_stands_beside_the_mean_and_leaves_out_what_was_tried_less_often() -> None:
+    made = one_skill(6)
+    results = passes("control", (0, 1, 1, 2, 3, 0)) + passes("target", (3, 3, 3, 3, 3, 3))
+    # A trial that is missing leaves a task with two: it counts for k 2, and not for k 3.
+    results = [
+        replace(each, outcome="infrastructure") if each.key[:4] == ("005", MODEL, "control", 2) else each
+        for each in results
+    ]
+    results = [replace(each, reward=0.5 + 0.5 * (each.outcome == "pass")) if each.scored else each for each in results]
+    control, target = reported(made, results)["models"][0]["arms"]
+    two, three = control["best_of"]
+    hits = [1 - math.comb(n - c, 2) / math.comb(n, 2) for c, n in ((0, 3), (1, 3), (1, 3), (2, 3), (3, 3), (0, 2))]
+    assert (two["k"], two["pass_at_k"]["value"]) == (2, pytest.approx(np.mean(hits), rel=1e-5))
+    assert (two["pass_at_k"]["n"], two["pass_at_k"]["clusters"]) == (17, 6)
+    assert (three["pass_at_k"]["value"], three["pass_at_k"]["n"], three["pass_at_k"]["clusters"]) == (0.8, 15, 5)
+    assert two["reward"]["value"] == pytest.approx(0.5 + 0.5 * np.mean(hits), rel=1e-5)
+    assert two["pass_at_k"]["low"] < two["pass_at_k"]["value"] < two["pass_at_k"]["high"]
+    assert [each["pass_at_k"]["value"] for each in target["best_of"]] == [1, 1]
+    single = reported(one_skill(6, replications=1), passes("control", (0, 1, 1, 1, 1, 0), trials=1))
+    assert "best_of" not in single["models"][0]["arms"][0]
+
+
+def test_the_tests_of_verifiers_are_told_apart_from_what_passes() -> None:
+    results = [
+        replace(each, tests=TrialTests(passed=2 + (each.arm == "target"), counted=4, skipped=9)) if each.task_id != "000" else each
+        for each in passes("control", [0] * 6) + passes("target", [3] * 6)
+    ]  # fmt: skip
+    control, target = reported(one_skill(6), results)["models"][0]["arms"]
+    assert [(arm["tests"]["value"], arm["tests"]["n"], arm["tests"]["clusters"]) for arm in (control, target)] == [
+        (0.5, 15, 5), (0.75, 15, 5),
+    ]  # fmt: skip
+    assert (control["success"]["value"], target["success"]["value"]) == (0, 1)
+
+
+def test_an_unbiased_estimate_of_the_best_of_k_covers_the_true_chance() -> None:
+    chance, k, rng = np.linspace(0.05, 0.6, 40), 3, np.random.default_rng(7)
+    true = float(np.mean(1 - (1 - chance) ** k))
+    inside, found = 0, []
+    for _ in range(200):
+        counts = rng.binomial(5, chance)
+        best = [best_of([1.0] * c + [0.0] * (5 - c), k) for c in counts]
+        estimate = clustered_mean(best, [1.0] * len(best))
+        assert estimate.value is not None and estimate.low is not None and estimate.high is not None
+        found.append(estimate.value)
+        inside += estimate.low <= true <= estimate.high
+    assert np.mean(found) == pytest.approx(true, abs=3 * np.std(found) / math.sqrt(200))
+    assert inside >= 186

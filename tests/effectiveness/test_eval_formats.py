@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skill_health.documents._targets import NO_SKILL
 from skill_health.effectiveness.checks._api import check_kinds
-from skill_health.effectiveness.tasks._api import NO_SKILL, Task
+from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._evals import safe_name
 from skill_health.effectiveness.tasks._load import LoadedTasks, eval_formats, load_tasks
 from skill_health.effectiveness.tasks.vally import seconds
@@ -157,7 +158,7 @@ def test_evals_of_nvidia(tmp_path: Path) -> None:
     loaded = load(tmp_path, {"s/sums/SKILL.md": SKILL, "s/sums/evals/evals.json": NVIDIA})
     assert loaded.problems == ()
     one, two, three = loaded.tasks
-    assert [one.id, two.id] == ["sums-eval-a", "sums-eval-b"] and two.target_skill == NO_SKILL
+    assert [one.id, two.id] == ["sums-eval-a", "sums-eval-b"] and two.target_name == NO_SKILL
     assert kinds(one) == ["judged", "judged", "judged", "tool_called", "judged"]
     assert kinds(two) == ["skill_used"] and given_to(two, 0) == {"skill": "sums", "absent": "yes"}
     assert kinds(three) == ["output_contains", "output_matches", "judged"]
@@ -173,7 +174,7 @@ def test_evals_beside_the_skills_and_triggers(tmp_path: Path) -> None:
     )
     files = {"evals/sums/evals.json": evals, "evals/sums/trigger_eval.json": triggers, "skills/sums/SKILL.md": SKILL}
     loaded = load(tmp_path, files)
-    assert [(task.target_skill, task.runnable) for task in loaded.tasks] == [
+    assert [(task.target_name, task.runnable) for task in loaded.tasks] == [
         ("sums", True), ("sums", True), (NO_SKILL, True), (NO_SKILL, False),
     ]  # fmt: skip
     assert loaded.tasks[0].unsupported[0] == "evals.json:1: cats: not known here"
@@ -190,7 +191,7 @@ def test_scenarios(tmp_path: Path) -> None:
         "tool": "web",
         "most": "0",
     }
-    assert ([file.path for file in task.files], task.agent_timeout_sec, task.target_skill) == (
+    assert ([file.path for file in task.files], task.agent_timeout_sec, task.target_name) == (
         ["in.csv", "more.txt"],
         30,
         "sums",
@@ -207,7 +208,7 @@ def test_stimuli_of_several_turns_and_other_skills(tmp_path: Path) -> None:
         "  - {name: c, prompt: Sing., tags: {skill: songs}, config: {timeout: 5m}, graders: [{type: completed}]}\n"
     )
     loaded = load(tmp_path, {"evals/some/eval.yaml": text})
-    assert [(each.prompt, each.target_skill, each.agent_timeout_sec) for each in loaded.tasks] == [
+    assert [(each.prompt, each.target_name, each.agent_timeout_sec) for each in loaded.tasks] == [
         ("Add up.", "sums", 1200.0),
         ("Sing.", "songs", 300.0),
     ]
@@ -232,7 +233,7 @@ def test_stimuli(tmp_path: Path) -> None:
     assert kinds(task) == [
         "output_contains", "file_matches", "command", "skill_used", "skill_used", "judged", "figure", "figure",
     ]  # fmt: skip
-    assert (task.target_skill, task.agent_timeout_sec) == ("sums", 120)
+    assert (task.target_name, task.agent_timeout_sec) == ("sums", 120)
     assert any("'error-count' is not known here" in line for line in task.unsupported)
     assert [seconds(text) for text in ("300s", "30000ms", "1h", "", "x")] == [300, 30, 3600, 600, 600]
 
@@ -294,19 +295,19 @@ def test_uipath(tmp_path: Path) -> None:
 def test_a_task_for_each_row(tmp_path: Path) -> None:
     rows = '{"id": "a", "prompt": "Add.", "expected_skill": "sums"}\n{"id": "b", "prompt": "Sing.", "expected_skill": ""}\n'
     one, two = load(tmp_path, {"a/activation.yaml": ROWS, "a/rows.jsonl": rows}).tasks
-    assert (one.id, one.prompt, one.target_skill, given_to(one, 0)) == (
+    assert (one.id, one.prompt, one.target_name, given_to(one, 0)) == (
         "activation-a",
         "Add.",
         "sums",
         {"skill": "sums"},
     )
-    assert (two.target_skill, given_to(two, 0)) == (NO_SKILL, {"skill": "sums", "absent": "yes"})
+    assert (two.target_name, given_to(two, 0)) == (NO_SKILL, {"skill": "sums", "absent": "yes"})
 
 
 def test_promptfoo(tmp_path: Path) -> None:
     loaded = load(tmp_path, {"sums/promptfooconfig.yaml": PROMPTFOO})
     (task,) = loaded.tasks
-    assert (task.prompt, task.target_skill) == ("Do this: Add up.", "sums")
+    assert (task.prompt, task.target_name) == ("Do this: Add up.", "sums")
     assert kinds(task) == [
         "output_contains",
         "output_contains",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from effects_made import manifest, replace, scripted, typed
+from effects_made import manifest, replace, scripted, task, typed
 from jsonschema import Draft202012Validator
 from msgspec import structs
 
@@ -137,3 +137,18 @@ def test_results_that_were_replaced_are_the_last_word_again(tmp_path: Path) -> N
     # A later run knows better.
     record_run(str(tmp_path), structs.replace(given, run_id="later"), report, results)
     assert record_again(str(tmp_path), given, report, results) == 0
+
+
+def test_a_bundle_has_one_line_and_its_skills_none() -> None:
+    tasks = [task(f"{n:03}", ["skill-1", "skill-0"]) for n in range(8)] + [task("100", "skill-2")]
+    skills = [{"name": f"skill-{n}", "digest": f"d{n}", "description": ""} for n in range(3)]
+    given = manifest(tasks, ("control", "target"), skills=skills, hashes={"skills": "all"})
+    results = scripted(given, "base=0.2,target=0.6", 1)
+    report = build_report(typed(given), results)
+    lines = history_lines(typed(given), report, results)
+    assert [(line.skill, line.skills, line.skill_digest, line.tasks) for line in lines] == [
+        (None, (), "all", 9),
+        ("skill-0 + skill-1", ("skill-0", "skill-1"), "d0+d1", 8),
+        ("skill-2", (), "d2", 1),
+    ]
+    list(map(valid, map(record_values, lines)))

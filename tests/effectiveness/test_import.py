@@ -44,8 +44,8 @@ def without_places(rubric: Rubric | None) -> Rubric | None:
 
 def same(one: Task, other: Task) -> bool:
     """Whether two tasks ask and judge the same."""
-    return (one.prompt, one.files, one.digest, one.checking, one.target_skill, one.unsupported, without_places(one.rubric)) == (
-        other.prompt, other.files, other.digest, other.checking, other.target_skill, other.unsupported, without_places(other.rubric)
+    return (one.prompt, one.files, one.digest, one.checking, one.target_name, one.unsupported, without_places(one.rubric)) == (
+        other.prompt, other.files, other.digest, other.checking, other.target_name, other.unsupported, without_places(other.rubric)
     )  # fmt: skip
 
 
@@ -128,7 +128,7 @@ def test_any_rubric_is_read_as_it_was_written(
     staged = tuple(File(name, data, executable) for name, data in sorted(files.items()))
     checking = script((), staged, 60.0, [("HERE", "")]) if executable else None
     task = Task(
-        "t", "t", "t", "vally", prompt, "sums", files=staged, rubric=rubric, checking=checking, unsupported=("x:1: y", NO_ORACLE),
+        "t", "t", "t", "vally", prompt, ("sums",), files=staged, rubric=rubric, checking=checking, unsupported=("x:1: y", NO_ORACLE),
         digest=task_digest(prompt, staged, (), 600.0),
     )  # fmt: skip
     if why_not_written(task):
@@ -145,7 +145,7 @@ def test_any_rubric_is_read_as_it_was_written(
     [
         ({"rubric": None}, "it has no criteria"),
         ({"blockers": ("its authors skip it",)}, "its authors skip it"),
-        ({"target_skill": None}, "nothing says which skill should help"),
+        ({"target_skills": None}, "nothing says which skill should help"),
         ({"prompt": "---\nAdd.\n"}, "begins with a fence"),
         ({"prompt": "Add\r\nup."}, "carriage returns"),
         ({"verifier": script(("true",), (), 1.0)}, "a verifier and surroundings of its own"),

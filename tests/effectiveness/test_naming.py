@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from skill_health.core.errors import UsageError
+from skill_health.documents._targets import read_targets
 from skill_health.effectiveness.plan.inputs import NamedSkills, load_inputs, settle_names
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.skill.model import Skill
@@ -36,7 +37,7 @@ def settle(write: Write) -> Callable[..., NamedSkills]:
     root = write(PLUGINS)
 
     def call(*targets: str | None, namesakes: str = "skip", paths: tuple[str, ...] = PATHS) -> NamedSkills:
-        tasks = [replace(TASK, target_skill=target) for target in targets]
+        tasks = [replace(TASK, target_skills=read_targets(target)) for target in targets]
         return settle_names([skill(path) for path in paths], tasks, str(root), namesakes)
 
     return call
@@ -58,7 +59,7 @@ def test_the_one_that_tasks_name_is_kept_else_the_first(
 ) -> None:
     found = settle(*targets)
     assert [each.path for each in found.skills] == [f"{kept}/skills/access/SKILL.md", PATHS[2]]
-    assert tuple(task.target_skill for task in found.tasks) == staged
+    assert tuple(task.target_name for task in found.tasks) == staged
     gone = {"discord": "imessage", "imessage": "discord"}[kept]
     assert found.notes == (
         "1 skill left out, because an agent has one skill of a name: "
@@ -92,7 +93,7 @@ def test_a_study_goes_on_without_namesakes(
     tmp_path: Path, run: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
     root = write_collection(tmp_path / "collection", 1, 0)
-    target = load_inputs([str(root / "tasks")]).tasks[0].target_skill
+    target = load_inputs([str(root / "tasks")]).tasks[0].target_name
     other = root / "more" / "deep" / str(target)
     other.mkdir(parents=True)
     (other / "SKILL.md").write_text(f"---\nname: {target}\ndescription: Another.\n---\n", "utf-8")

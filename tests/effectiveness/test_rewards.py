@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import shutil
@@ -11,8 +12,20 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 
-from skill_health.effectiveness.trial.rewards import MAX_BYTES, NoReward, Reward, clear_runner, judge, read_reward
+from skill_health.effectiveness.trial.files import tally_of
+from skill_health.effectiveness.trial.rewards import (
+    MAX_BYTES,
+    MAX_REPORT,
+    CtrfReport,
+    NoReward,
+    Reward,
+    clear_runner,
+    judge,
+    read_ctrf,
+    read_reward,
+)
 
 
 def rewards(folder: Path, **files: str | bytes) -> Path:
@@ -197,3 +210,42 @@ def test_only_a_reward_of_one_passes_where_the_reward_decides(code: int | None, 
     verdict = judge("reward", code, reward(value))
     assert (verdict.outcome == "pass") == (code is not None and code >= 0 and value >= 1)
     assert (verdict.reward is None) == (verdict.outcome == "infrastructure")
+
+
+def report_of(**summary: Any) -> str:
+    return json.dumps(
+        {"reportFormat": "CTRF", "results": {"tool": {"name": "pytest"}, "summary": summary, "tests": []}}
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "share", "problem"),
+    [
+        (report_of(tests=9, passed=3, failed=1, skipped=5, pending=0, other=0), 3 / 4, ""),
+        (report_of(passed=0, failed=2, pending=1, other=1), 0, ""),
+        (report_of(passed=0, failed=0, skipped=4), None, ""),
+        (report_of(passed=-1, failed=0), None, "is no CTRF report"),
+        (report_of(passed=True, failed=0), None, "is no CTRF report"),
+        (report_of(passed=1), None, "is no CTRF report"),
+        ('{"results": []}', None, "is no CTRF report"),
+        ("[" * 100_000, None, "is no CTRF report"),
+        ("", None, "is empty"),
+        (b"\xff", None, "is not UTF-8"),
+        (b" " * (MAX_REPORT + 1), None, "larger than 4096 KiB"),
+    ],
+    ids=["skipped", "pending", "none", "negative", "flag", "part", "list", "deep", "empty", "bytes", "large"],
+)
+def test_the_tests_of_a_report_are_counted_and_odd_ones_are_not(
+    text: str | bytes, share: float | None, problem: str, tmp_path: Path
+) -> None:
+    found = read_ctrf(str(rewards(tmp_path, ctrf_json=text)))
+    tests = tally_of(found)
+    assert problem in found.problem and bool(problem) == bool(found.problem)
+    assert (tests is UNSET) == bool(problem)
+    assert tests is UNSET or tests.share == share
+    assert read_ctrf(str(tmp_path / "elsewhere")) == CtrfReport()
+
+
+def test_a_report_that_is_a_link_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "ctrf.json").symlink_to(os.devnull)
+    assert "cannot be read" in read_ctrf(str(tmp_path)).problem

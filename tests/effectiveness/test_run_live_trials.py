@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from agent_server import USAGE, AgentServer, Play
 from effects_made import replace
-from run_made import SKILLS, rows, the_run, write_collection
+from run_made import SKILLS, rows, the_run, write_collection, write_task
 
 from skill_health.effectiveness.sandbox._load import back_end
 
@@ -115,3 +115,21 @@ def test_a_server_that_is_gone_is_missing_data_and_no_failure_of_the_skill(colle
     )
     assert ends["infrastructure"] >= 9
     assert "did not come to an end in 5 trials in a row" in done.stderr
+
+
+def test_an_extended_run_asks_the_server_for_new_trials_only(collection: Path) -> None:
+    with AgentServer(PLAY) as server:
+        done = go(collection, server, "--max-budget-usd", "20")
+        assert done.returncode == 0, done.stderr
+        before = sum(request.model_call for request in server.requests)
+        write_task(collection / "tasks" / "t02", 5, SKILLS[2])
+        done = go(collection, server, "--max-budget-usd", "20", "--extend", "last", "--reps", "2")
+        assert done.returncode == 0, done.stderr
+        calls = sum(request.model_call for request in server.requests) - before
+    folders = sorted((collection / "reports" / "effectiveness").iterdir())
+    old, new = sorted((rows(folder / "results.jsonl") for folder in folders), key=len)
+    fresh = [row for row in new if "taken_from" not in row]
+    assert (len(old), len(new), len(fresh)) == (2 * 3 + 2, 2 * 9, 2 * 9 - 6), "the negative control has become a task"
+    assert sum(row["turns"] for row in fresh) == calls
+    assert ": 6 trials; 12 new" in done.stderr
+    assert {(row["arm"], row["outcome"]) for row in new} == {("control", "fail"), ("target", "pass"), ("full", "pass")}

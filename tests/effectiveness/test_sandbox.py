@@ -20,6 +20,7 @@ from skill_health.effectiveness.sandbox import _container, _load, bubblewrap, do
 from skill_health.effectiveness.sandbox._api import SandboxLimits, SandboxSession
 from skill_health.effectiveness.sandbox._host import SUPERVISOR
 from skill_health.effectiveness.sandbox._load import back_end, back_ends, pick
+from skill_health.effectiveness.sandbox._private import private_python
 from skill_health.effectiveness.sandbox._run import Disk, SandboxError, Streams, last_words, run, to_the_end
 
 # Tests see no variable of ours, so it is read before they begin.
@@ -238,8 +239,11 @@ def test_the_command_line_of_containers(tmp_path: Path, module: Any) -> None:
     assert (inside.workspace, inside.python) == ("/workspace", "python3")
     wrapped = module.wrap(box, Command(("python3", "-I", "-S", SUPERVISOR)))
     words = list(wrapped.argv)
-    assert words[1:3] == ["run", "--rm"] and words[-4:] == ["image:1", "-I", "-S", "/run/supervisor/_inside.py"]
-    for pair in (("--network", "none"), ("--cap-drop", "ALL"), ("--pull", "never"), ("--entrypoint", "python3"),
+    start, *python = private_python().words
+    assert words[words.index("run") + 1] == "--rm" and words[words.index("image:1") :] == [
+        "image:1", *python, "-I", "-S", "/run/supervisor/_inside.py"
+    ]  # fmt: skip
+    for pair in (("--network", "none"), ("--cap-drop", "ALL"), ("--pull", "never"), ("--entrypoint", start),
                  ("--security-opt", "no-new-privileges"), ("--user", f"{os.getuid()}:{os.getgid()}")):  # fmt: skip
         assert words[words.index(pair[0]) + 1] == pair[1]
     assert "--read-only" in words and "--interactive" in words and "--pids-limit" in words

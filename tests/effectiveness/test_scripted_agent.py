@@ -46,7 +46,7 @@ def made_task(oracle: str | None = "echo done > out.txt\n", **more: Any) -> Task
     solve: Script | None = script(["sh", "solve.sh"], files, 5.0) if oracle else None
     given: dict[str, Any] = {
         "id": "made", "slug": "made", "path": "made", "format": "plan_directory", "prompt": "Make it.",
-        "target_skill": "tidy", "irrelevant_skill": "other", "oracle": solve,
+        "target_skills": ("tidy",), "irrelevant_skill": "other", "oracle": solve,
     }  # fmt: skip
     return Task(**given | more)
 
@@ -104,7 +104,7 @@ def test_a_script_is_read_with_and_without_its_name() -> None:
 )  # fmt: skip
 def test_effects_by_arm(spec: str, effects: Mapping[str, float]) -> None:
     plan = parse_plan(spec)
-    assert {arm: effect(plan, "tidy", parse_arm(arm), False) for arm in effects} == pytest.approx(effects)
+    assert {arm: effect(plan, ("tidy",), parse_arm(arm), False) for arm in effects} == pytest.approx(effects)
 
 
 def test_negative_controls_have_effects_of_their_own() -> None:
@@ -122,7 +122,7 @@ def test_chances_are_shares_and_average_to_what_was_asked_for(
     plan = parse_plan(f"base={base},target={change},spread={spread},difficulty={difficulty}")
     tasks = [f"task-{number}" for number in range(300)]
     for arm, share in (("control", base), ("target", base + change)):
-        found = [chance(plan, task, "tidy", parse_arm(arm)) for task in tasks]
+        found = [chance(plan, task, ("tidy",), parse_arm(arm)) for task in tasks]
         assert all(0 <= value <= 1 for value in found)
         # The standard deviation of a chance is at most sqrt(p (1 - p)).
         expected = min(1.0, max(0.0, share))
@@ -136,11 +136,11 @@ def test_a_hard_task_is_hard_in_every_arm() -> None:
     plan = parse_plan("spread=2,target=0.2")
     tasks = [f"task-{number}" for number in range(50)]
     orders = [
-        sorted(tasks, key=lambda task: chance(plan, task, "tidy", parse_arm(arm))) for arm in ("control", "target")
+        sorted(tasks, key=lambda task: chance(plan, task, ("tidy",), parse_arm(arm))) for arm in ("control", "target")
     ]
     assert orders[0] == orders[1]
     gains = [
-        chance(plan, task, "tidy", parse_arm("target")) - chance(plan, task, "tidy", parse_arm("control"))
+        chance(plan, task, ("tidy",), parse_arm("target")) - chance(plan, task, "tidy", parse_arm("control"))
         for task in tasks
     ]
     assert min(gains) > 0
@@ -232,8 +232,8 @@ def test_it_passes_and_fails_a_task_of_ours() -> None:
         with bench(task, "full", found, spec=f"scripted:base={base},target=0,invoke=1") as made:
             reading, verified = made.trial(scripted)
         assert verified.verdict.outcome == outcome
-        assert reading.invocations == (task.target_skill,)
-        assert reading.evidence == (f"read .agents/skills/{task.target_skill}/SKILL.md",)
+        assert reading.invocations == (task.target_name,)
+        assert reading.evidence == (f"read .agents/skills/{task.target_name}/SKILL.md",)
         assert reading.listed == tuple(found)
 
 
@@ -245,7 +245,7 @@ def test_the_oracle_of_a_container_works_in_the_workspace() -> None:
          File("run/data.txt", b"here\n")],
         5.0, env=[("GIVEN", "1")],
     )  # fmt: skip
-    task = made_task(oracle=None, target_skill=None, places=places, env=(("OWN", "2"),))
+    task = made_task(oracle=None, target_skills=None, places=places, env=(("OWN", "2"),))
     task = replace(task, oracle=solve)
     with bench(task, "control", skills=(), spec="scripted:base=1") as made:
         output = made.run(scripted)

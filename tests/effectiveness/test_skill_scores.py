@@ -44,7 +44,7 @@ def drawn(seed: int, gain: float) -> dict[tuple[str, str], list[float | None]]:
     found: dict[tuple[str, str], list[float | None]] = {}
     for each in TASKS:
         for arm in ARMS:
-            more = gain * (arm == "target" and each.target_skill == SKILLS[0])
+            more = gain * (arm == "target" and each.target_name == SKILLS[0])
             found[each.id, arm] = [round(min(100, rng.uniform(20, 60) + more), 6) for _ in range(2)]
     return found
 
@@ -53,7 +53,7 @@ def differences(scores: Scores, skill: str) -> list[float]:
     return [
         (fmean(v for v in scores[each.id, "target"] if v is not None) - fmean(v for v in scores[each.id, "control"] if v is not None)) / 100
         for each in TASKS
-        if each.target_skill == skill
+        if each.target_name == skill
     ]  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def test_every_skill_is_compared_over_its_own_tasks_and_corrected_together() -> 
         sides = {"target": each.weighted.with_skill, "control": each.weighted.without}
         for arm, side in sides.items():
             every = [
-                v for task in TASKS if task.target_skill == each.skill for v in scores[task.id, arm] if v is not None
+                v for task in TASKS if task.target_name == each.skill for v in scores[task.id, arm] if v is not None
             ]
             assert side.value == pytest.approx(fmean(every) / 100, abs=1e-9) and (side.n, side.clusters) == (16, 8)
             assert side.low is not None and side.high is not None and side.low < fmean(every) / 100 < side.high
@@ -88,7 +88,7 @@ def test_every_skill_is_compared_over_its_own_tasks_and_corrected_together() -> 
 
 def test_what_is_missing_is_said_and_is_no_zero() -> None:
     scores = {key: list(own) for key, own in drawn(5, 0).items()}
-    first = next(each.id for each in TASKS if each.target_skill == SKILLS[0])
+    first = next(each.id for each in TASKS if each.target_name == SKILLS[0])
     scores[first, "target"] = [None, None]
     told = trials(scores)
     told[0] = trial(told[0].task_id, told[0].arm, 0, told[0].weighted, 0.5)

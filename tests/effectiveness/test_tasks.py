@@ -129,7 +129,7 @@ def test_the_loaders_are_found() -> None:
 def test_a_plan_directory(tmp_path: Path) -> None:
     task = one(tmp_path, changed(PLAN, verifier__help_0py="pass\n", starting____pycache____x_0pyc=b"\0"))
     assert (task.id, task.slug, task.path, task.format) == ("t1", "sum-it", "tasks/one", "plan_directory")
-    assert (task.target_skill, task.irrelevant_skill, task.related_skill) == ("sums", "poems", None)
+    assert (task.target_name, task.irrelevant_skill, task.related_skill) == ("sums", "poems", None)
     assert (task.agent_timeout_sec, task.category, task.difficulty, task.grading) == (90, "data", "easy", "exit")
     assert [(file.path, file.data) for file in task.files] == [("in.txt", b"1\n2\n")]
     assert task.verifier and task.verifier.argv == ("bash", "verify.sh") and task.verifier.timeout_sec == 5
@@ -193,7 +193,7 @@ def test_a_skillsbench_task(table: str, legacy: bool, tmp_path: Path) -> None:
     if legacy:
         files = {k.replace("verifier/", "tests/").replace("oracle/", "solution/"): v for k, v in files.items()}
     task = one(tmp_path, files)
-    assert (task.id, task.format, task.grading, task.target_skill) == ("one", "skillsbench", "reward", "sums")
+    assert (task.id, task.format, task.grading, task.target_name) == ("one", "skillsbench", "reward", "sums")
     assert task.prompt == "Add up the numbers in `./in.txt` and write the sum to `./out.txt`.\n"
     assert [file.path for file in task.files] == ["in.txt"]
     assert task.verifier and task.oracle and task.verifier.argv == ("bash", "test.sh")
@@ -204,11 +204,32 @@ def test_a_skillsbench_task(table: str, legacy: bool, tmp_path: Path) -> None:
     assert task.unsupported == ("the prompt's /root is given as '.', the current directory",)
 
 
-def test_a_skillsbench_task_gets_its_target_from_its_only_skill(tmp_path: Path) -> None:
+def test_a_skillsbench_task_is_for_all_skills_that_it_brings(tmp_path: Path) -> None:
     text = str(BENCH["task.md"]).replace("  target_skill: sums\n", "")
-    assert one(tmp_path / "a", {**BENCH, "task.md": text}).target_skill == "sums"
-    two = one(tmp_path / "b", {**BENCH, "task.md": text, "environment/skills/more/SKILL.md": SKILL})
-    assert two.target_skill is None and "no target skill" in two.blockers[0]
+    assert one(tmp_path / "a", {**BENCH, "task.md": text}).target_name == "sums"
+    # By the name that it gives itself, as the collection knows it, whatever its folder is called.
+    more = "---\nname: more\ndescription: Adds more.\n---\n# More\n"
+    two = one(tmp_path / "b", {**BENCH, "task.md": text, "environment/skills/more_sums/SKILL.md": more})
+    assert (two.target_skills, two.target_name, two.blockers) == (("more", "sums"), "more + sums", ())
+    none = one(tmp_path / "c", {key: value for key, value in BENCH.items() if "skills" not in key} | {"task.md": text})
+    assert none.target_skills is None and "no target skill" in none.blockers[0]
+
+
+def test_where_an_image_would_have_the_skills(tmp_path: Path) -> None:
+    lines = (
+        "FROM ubuntu:24.04", "COPY skills /root/.claude/skills", "WORKDIR /srv", "WORKDIR app", "COPY --chown=1 in.txt ./skills/sums lib/",
+        "COPY --from=other skills /x", "COPY ../skills /up", "COPY skills/gone /gone",
+    )  # fmt: skip
+    files = {**BENCH, "environment/Dockerfile": "\n".join(lines)}
+    write(tmp_path / "one", files)
+    (task,) = load_tasks([str(tmp_path / "one")]).tasks
+    assert task.contained is not None and task.contained.recipe is not None
+    assert task.contained.recipe.skill_places == (("skills", "/root/.claude/skills"), ("skills/sums", "/srv/app/lib"))
+
+
+def test_a_task_toml_of_before_version_1(tmp_path: Path) -> None:
+    text = str(HARBOR["task.toml"]).replace('schema_version = "1.4"', 'version = "0.0"')
+    assert one(tmp_path, {**HARBOR, "task.toml": text}).format == "harbor"
 
 
 @pytest.mark.parametrize("version", ['"1.3"', "1.3", "1.9", "1"])
@@ -350,7 +371,7 @@ def test_files_that_a_dockerfile_copies(copies: str, paths: list[str], tmp_path:
 def test_evals_of_a_skill(tmp_path: Path) -> None:
     files = {"SKILL.md": SKILL, "evals/evals.json": json.dumps(EVALS, indent=1), "evals/files/in.txt": "1\n"}
     first, second = load(tmp_path, files, "skills/sums").tasks
-    assert (first.id, first.path, first.target_skill) == ("sums-eval-1", "skills/sums/evals/evals.json", "sums")
+    assert (first.id, first.path, first.target_name) == ("sums-eval-1", "skills/sums/evals/evals.json", "sums")
     assert [file.path for file in first.files] == ["in.txt"]
     assert first.unsupported == ("an evaluation has no oracle: nothing shows that it can be solved",)
     assert first.rubric and first.verifier is None and first.runnable
@@ -363,7 +384,7 @@ def test_evals_of_a_skill(tmp_path: Path) -> None:
 def test_evals_name_their_skill_or_stand_in_it(tmp_path: Path) -> None:
     evals: dict[str, Any] = {"evals": EVALS["evals"][1:]}
     files = {"SKILL.md": SKILL.replace("sums", "totals"), "evals/evals.json": json.dumps(evals)}
-    assert one(tmp_path, files, "skills/other").target_skill == "totals"
+    assert one(tmp_path, files, "skills/other").target_name == "totals"
 
 
 def meta(**more: object) -> str:

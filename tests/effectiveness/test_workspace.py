@@ -24,10 +24,10 @@ from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.trial.keep import BadArchive, CannotKeep, pack, unpack
 from skill_health.effectiveness.trial.redact import holds_secret, redact, secret_words
 from skill_health.effectiveness.trial.trial import MAX_DIFF, WorkspaceDiff, diff, quoted
-from skill_health.effectiveness.workspace.folders import remove_tree
+from skill_health.effectiveness.workspace.folders import hold, let_go, remove_tree, sweep
 from skill_health.effectiveness.workspace.programs import needs, search_path
 from skill_health.effectiveness.workspace.tree import read_tree
-from skill_health.effectiveness.workspace.workspace import digests_on_disk, hold, let_go, sweep
+from skill_health.effectiveness.workspace.workspace import digests_on_disk
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="/\0"), min_size=1, max_size=12).filter(
     lambda name: name not in (".", "..") and len(name.encode()) < 200

@@ -86,7 +86,7 @@ def task(tmp_path: Path, verify: Script | None, files: Mapping[str, str] | None 
     folder.mkdir(parents=True, exist_ok=True)
     values: dict[str, Any] = {"agent_timeout_sec": 20.0, "digest": task_digest("do it", start, (), 20.0), **more}
     return Task(
-        id="t1", slug="t1", path="task", format="plan_directory", prompt="do it", target_skill="alpha", files=start,
+        id="t1", slug="t1", path="task", format="plan_directory", prompt="do it", target_skills=("alpha",), files=start,
         verifier=verify, folder=str(folder), **values,
     )  # fmt: skip
 

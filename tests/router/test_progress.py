@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 
 import pytest
@@ -190,3 +191,53 @@ def test_a_stream_that_was_closed_is_none_either() -> None:
     with Progress(20, None, clock=Clock()) as progress:
         progress.update("finished")
     assert not write_progress(stream, "x")
+
+
+def test_away_from_a_terminal_no_minute_is_silent() -> None:
+    stream, clock = io.StringIO(), Clock(0.0)
+    with Progress(200, stream, clock=clock, what="agents asked: ") as progress:
+        for _ in range(40):
+            clock.now += 5
+            progress.tick()
+        assert stream.getvalue().splitlines() == ["agents asked: 0/200 (0 %)"] * 3
+        progress.update("finished")
+        clock.now += 61
+        progress.tick()
+    assert stream.getvalue().splitlines()[-1].startswith("agents asked: 1/200 (0 %)  ")
+
+
+def test_a_line_for_a_tenth_puts_the_next_minute_off() -> None:
+    stream, clock = io.StringIO(), Clock(0.0)
+    with Progress(10, stream, clock=clock) as progress:
+        clock.now = 59
+        progress.update("finished")
+        clock.now = 118
+        progress.tick()
+        assert len(stream.getvalue().splitlines()) == 1
+        clock.now = 119
+        progress.tick()
+    assert len(stream.getvalue().splitlines()) == 2
+
+
+def test_what_is_under_way_is_looked_at_until_it_ends() -> None:
+    stream, clock = io.StringIO(), Clock(30.0)
+
+    async def work() -> str:
+        while "0/9" not in stream.getvalue():
+            await asyncio.sleep(0)
+        return "done"
+
+    with Progress(9, stream, clock=clock) as progress:
+        assert asyncio.run(progress.beside(work(), look=0)) == "done"
+
+
+def test_work_that_fails_ends_the_looking_with_it() -> None:
+    async def work() -> None:
+        raise ValueError("broken")
+
+    async def both() -> int:
+        with pytest.raises(ValueError, match="broken"):
+            await Progress(9, io.StringIO()).beside(work())
+        return len(asyncio.all_tasks())
+
+    assert asyncio.run(both()) == 1

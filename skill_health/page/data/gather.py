@@ -133,7 +133,8 @@ def router_reports(folder: str, status: CollectionStatus) -> tuple[tuple[RouterR
 
 def effect_reports(folder: str, status: CollectionStatus) -> tuple[tuple[EffectReport, ...], tuple[str, ...]]:
     """The reports of the effectiveness benchmark's runs, likewise."""
-    runs = ((each.time, each.run_id) for each in (status.effects.lines if status.effects else ()))
+    found = status.effects
+    runs = [*((each.time, each.run_id) for each in found.lines), *found.composed] if found else []
     return _reports(folder, "effectiveness", runs, EffectReport, lambda report: report.run_id)
 
 

@@ -135,12 +135,12 @@ def bench(origins: Origins, shelf: ReportFolders, reports: Sequence[EffectReport
 
 def effect(record: SkillRecord, library: EffectReports, purses: HtmlBudgets) -> EffectSection:
     """Effect of a skill, from its record and what the runs that it rests on have left."""
-    measured = (_measured(each, record.name, library, purses) for each in record.effect.models)
+    measured = (_measured(each, library, purses) for each in (*record.effect.models, *record.effect.bundles))
     return EffectSection(record.effect.state, record.effect.tasks, tuple(measured))
 
 
-def _measured(line: ModelEffect, name: str, library: EffectReports, purses: HtmlBudgets) -> SkillMeasurement:
-    model, run = line.model, line.run_id
+def _measured(line: ModelEffect, library: EffectReports, purses: HtmlBudgets) -> SkillMeasurement:
+    model, run, name = line.model, line.run_id, str(line.skill)
     skill, every = library.skills.get((run, model, name)), library.tasks.get((run, model, name), ())
     tasks = []
     for task in (_task(library.origins, each) for each in every[:MOST_TASKS]):

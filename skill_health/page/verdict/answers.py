@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Literal
 
 from skill_health.config.settings import Config
-from skill_health.documents.effect_history import EffectWord, ModelEffect
-from skill_health.documents.effect_report import ArmContrast, EffectReport, ModelEffectReport
+from skill_health.documents.effect_composition import PairWord
+from skill_health.documents.effect_history import ModelEffect
+from skill_health.documents.effect_report import ArmContrast, EffectReport, ModelEffectReport, VerdictWord
 from skill_health.documents.next_steps import NextStep
 from skill_health.documents.router_history import ModelRouting
 from skill_health.lint.report import LintReport
@@ -77,24 +78,26 @@ def effect(status: CollectionStatus, verdicts: Sequence[SkillVerdict]) -> SkillV
     return answer(SkillVerdict(word, tone, 3, reason), status, place, weak)
 
 
-_KNOWN: tuple[EffectWord, ...] = ("helps", "any text helps", "unexplained gain", "no evidence", "biased")
+_GOOD: tuple[VerdictWord, ...] = ("helps", "cheaper")
+_KNOWN: tuple[VerdictWord, ...] = (*_GOOD, "any text helps", "unexplained gain", "no evidence", "biased")
 
 
 def _word(
     known: Sequence[SkillVerdict], asked: int, whole: Sequence[ModelEffect], lines: Sequence[ModelEffect]
 ) -> tuple[str, Tone, bool]:
     """The answer in a word, its tone, and whether it is preliminary."""
-    sure: Counter[EffectWord | None] = Counter(each.effect for each in known if not each.preliminary)
-    maybe: Counter[EffectWord | None] = Counter(each.effect for each in known if each.preliminary)
+    sure: Counter[VerdictWord | None] = Counter(each.effect for each in known if not each.preliminary)
+    maybe: Counter[VerdictWord | None] = Counter(each.effect for each in known if each.preliminary)
     # A collection that does harm holds a skill that does, even where no single one has enough tasks to show it.
     harm = [each for each in whole if each.verdict == "harmful" and not _changed(each, lines)]
     if sure["harmful"] or any(not each.preliminary for each in harm):
         return "no", "bad", False
     if harm or maybe["harmful"]:
         return "no", "bad", True
-    if asked and sure["helps"] + maybe["helps"] == asked:
-        return "yes", "good", bool(maybe["helps"])
-    some = maybe["helps"] + sum(sure[word] for word in _KNOWN)
+    likely = sum(maybe[word] for word in _GOOD)
+    if asked and sum(sure[word] for word in _GOOD) + likely == asked:
+        return "yes", "good", bool(likely)
+    some = likely + sum(sure[word] for word in _KNOWN)
     return ("partly known", "warn", False) if some else ("not known", "unknown", False)
 
 
@@ -213,11 +216,16 @@ def composing(status: CollectionStatus, effects: Sequence[EffectReport]) -> Skil
     latest = list(_models(effects))
     biased = [model for model, _ in latest if model.biased]
     said = [
-        (_composing_word(each, margin), each, model)
+        (
+            _composing_word(each, margin),
+            f"{ARMS[each.arm]} {points(each.delta, each.delta.n)} ({_composing_word(each, margin)})",
+            model,
+        )
         for model, margin in latest
         if not model.biased
         for each in _contrasts(model)
     ]
+    said += _said_of_pairs(effects)
     command = _command(status, next((model.model for model, _ in latest), ""))
     if not said:
         why = _why_not(status, effects, biased)
@@ -225,10 +233,12 @@ def composing(status: CollectionStatus, effects: Sequence[EffectReport]) -> Skil
     # What decides is told first, and each model is named once.
     said.sort(key=lambda each: each[0] != "worse")
     told: dict[str, list[str]] = {}
-    for word, contrast, model in said:
-        told.setdefault(model.model, []).append(
-            f"{ARMS[contrast.arm]} {points(contrast.delta, contrast.delta.n)} ({word})"
-        )
+    for _, text, model in said:
+        told.setdefault(model.model, []).append(text)
+    told = {
+        name: [*each[:_MOST_SAID], f"and {len(each) - _MOST_SAID} more"] if len(each) > _MOST_SAID + 1 else each
+        for name, each in told.items()
+    }
     marks: dict[str, list[str]] = {}
     for model, _ in latest:
         for mark in _composing_marks(model, status) if model.model in told else ():
@@ -299,6 +309,29 @@ def _contrasts(model: ModelEffectReport) -> list[ArmContrast]:
 
 
 Outcome = Literal["worse", "better", "as good", "unclear"]
+_PAIRS: Mapping[PairWord, Outcome] = {
+    "conflicting": "worse", "synergistic": "better", "additive": "as good", "redundant": "unclear",
+}  # fmt: skip
+_MOST_SAID = 6
+
+
+def _said_of_pairs(effects: Sequence[EffectReport]) -> Iterator[tuple[Outcome, str, ModelEffectReport]]:
+    """What the pairs show that each model last tried, without simulated and biased ones; the undecided in one."""
+    seen = set()
+    for report in effects:
+        for model in report.models:
+            if not model.composition or model.model in seen or model.simulated:
+                continue
+            seen.add(model.model)
+            if model.biased:
+                continue
+            shown = [pair for pair in model.composition if pair.verdict.word not in ("inconclusive", "not testable")]
+            for pair in shown:
+                said = points(pair.interaction, pair.interaction.n)
+                names = f"{pair.first} with {pair.second}{pair.variant}"
+                yield _PAIRS[pair.verdict.word], f"{names} {pair.verdict.word}, interaction {said}", model
+            if left := len(model.composition) - len(shown):
+                yield "unclear", f"{left} pair{'s' * (left != 1)} of skills undecided", model
 
 
 def _composing_word(contrast: ArmContrast, margin: float) -> Outcome:

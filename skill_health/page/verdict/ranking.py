@@ -10,7 +10,9 @@ from skill_health.documents.skill_record import SkillRouted
 from skill_health.status.next_steps import CommandBuilder
 from skill_health.status.render import CollectionStatus
 
-VERDICTS = ("harmful", "helps", "biased", "any text helps", "unexplained gain", "no evidence", "not testable")
+VERDICTS = (
+    "harmful", "helps", "cheaper", "biased", "any text helps", "unexplained gain", "no evidence", "not testable",
+)  # fmt: skip
 """The verdicts on an effect in the order in which one of several models decides; harm comes first."""
 
 

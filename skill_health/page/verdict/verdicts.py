@@ -28,8 +28,8 @@ ASK_AGAIN: dict[Standing, str] = {
     "untrusted": "see why the check failed in the report of the run, then ask again:",
 }
 _TONES: dict[str, Tone] = {
-    "harmful": "bad", "biased": "warn", "helps": "good", "any text helps": "warn", "unexplained gain": "unknown",
-    "no evidence": "warn", "not testable": "unknown",
+    "harmful": "bad", "biased": "warn", "helps": "good", "cheaper": "good", "any text helps": "warn",
+    "unexplained gain": "unknown", "no evidence": "warn", "not testable": "unknown",
 }  # fmt: skip
 
 
@@ -99,13 +99,13 @@ def _effect(real: Sequence[ModelEffect]) -> SkillVerdict | None:
         said = f"{_STALE}; then {_reason(real[0], real)}"
         return SkillVerdict(f"{OUTDATED}{real[0].verdict}", "unknown", 3, said)
     each = min(current, key=lambda one: effect_rank(False, False, one.verdict, bool(one.preliminary)))
-    weak = bool(each.preliminary) and each.verdict in ("harmful", "helps", "any text helps")
+    weak = bool(each.preliminary) and each.verdict in ("harmful", "helps", "cheaper", "any text helps")
     word, tone = hedged(each.verdict, _TONES[each.verdict], weak)
     return SkillVerdict(word, tone, 3, _reason(each, current), effect=each.verdict, preliminary=weak)
 
 
 def _reason(each: ModelEffect, every: Sequence[ModelEffect]) -> str:
-    why = each.reason.removeprefix(f"{each.verdict}: ") if each.verdict == "not testable" else ""
+    why = each.reason.removeprefix(f"{each.verdict}: ") if each.verdict in ("not testable", "cheaper") else ""
     marks = [*each.biased, *(f"preliminary: {reason}" for reason in each.preliminary)]
     others = [f"{other.model} says {other.verdict}" for other in every if other.verdict != each.verdict]
     return "; ".join(

@@ -1,0 +1,131 @@
+"""Templates -> folders of negative-control tasks, the same for the same seed."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pkgutil
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from skill_health.core.errors import UsageError
+from skill_health.documents._targets import NO_SKILL
+from skill_health.effectiveness import controls
+from skill_health.effectiveness.controls._api import LEVELS, ControlDraft, Draw, Template
+
+CATEGORY = "negative-control"
+MOST = 2000
+_OWN = ("generate",)
+_VERIFY = """#!/bin/sh
+# Are the lines of the answer those that were asked for?
+exec python3 -B -E -S "$(dirname "$0")/verifier/check.py"
+"""
+_SOLVE = """#!/bin/sh
+exec python3 -B -E -S "$(dirname "$0")/solve.py"
+"""
+_CHECK = '''"""Compares the lines of the answer with those that were to be found; blanks at their ends do not matter."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+ANSWER = {answer}
+LINES = {lines}
+
+
+def main():
+    path = Path(ANSWER)
+    found = []
+    if path.is_file() and not path.is_symlink() and path.stat().st_size < 200_000:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        found = [line.strip() for line in text.splitlines() if line.strip()]
+    right = sum(one == other for one, other in zip(found, LINES))
+    print(f"{{right}} of {{len(LINES)}} lines are right; {{len(found)}} lines are there")
+    passed = found == LINES
+    if folder := os.environ.get("VERIFIER_DIR"):
+        reward = 1.0 if passed else round(0.9 * right / max(len(LINES), len(found)), 4)
+        Path(folder, "reward.json").write_text(json.dumps({{"reward": reward}}) + "\\n", encoding="utf-8")
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
+'''
+
+
+@lru_cache(maxsize=1)
+def templates() -> Mapping[str, Template]:
+    """Every template by its name; a new one is a new module in this folder."""
+    names = sorted(each.name for each in pkgutil.iter_modules(controls.__path__))
+    return {
+        name.replace("_", "-"): importlib.import_module(f"{controls.__name__}.{name}").make
+        for name in names
+        if not name.startswith("_") and name not in _OWN
+    }
+
+
+def generate_controls(target: str, count: int, seed: int, irrelevant: Sequence[str], prefix: str = "nc") -> list[str]:
+    """Write so many tasks into a folder that is not there yet, or is empty; the ids of the tasks.
+
+    Templates and levels alternate, and so do the names of `irrelevant` skills. It is all written at once or not at all.
+
+    Raises UsageError for a folder that holds something, or a number out of range.
+    """
+    if not 1 <= count <= MOST:
+        raise UsageError(f"--count is from 1 to {MOST}, not {count}")
+    if os.path.lexists(target) and (not os.path.isdir(target) or os.listdir(target)):
+        raise UsageError(f"{target} is there already and not empty: name another folder")
+    target = os.path.abspath(target)
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    scratch = tempfile.mkdtemp(prefix=".controls-", dir=os.path.dirname(target))
+    try:
+        ids = [_write(scratch, number, seed, irrelevant, prefix) for number in range(1, count + 1)]
+        os.chmod(scratch, 0o755)
+        os.rename(scratch, target)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+    return ids
+
+
+def _write(folder: str, number: int, seed: int, irrelevant: Sequence[str], prefix: str) -> str:
+    names = list(templates())
+    name = names[(number - 1) % len(names)]
+    level = (number - 1) // len(names) % len(LEVELS)
+    draft = templates()[name](Draw(f"{seed}/{number}/{name}"), level)
+    task_id = f"{prefix}{seed}-{number:04}"
+    place = os.path.join(folder, f"{task_id}-{name}")
+    metadata = {
+        "id": task_id,
+        "slug": name,
+        "target_skill": NO_SKILL,
+        "category": CATEGORY,
+        "difficulty": LEVELS[level],
+    }
+    if irrelevant:
+        metadata["irrelevant_skill"] = irrelevant[(number - 1) % len(irrelevant)]
+    for path, text in _files(draft, metadata).items():
+        full = os.path.join(place, path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with open(full, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        if path.endswith(".sh"):
+            os.chmod(full, 0o755)
+    return task_id
+
+
+def _files(draft: ControlDraft, metadata: Mapping[str, str]) -> dict[str, str]:
+    lines = json.dumps(list(draft.expected), indent=4)
+    return {
+        "metadata.json": json.dumps(metadata, indent=2) + "\n",
+        "task.md": f"# {draft.title}\n\n{draft.prompt}\n",
+        **{f"starting/{path}": text for path, text in draft.starting.items()},
+        "verify.sh": _VERIFY,
+        "verifier/check.py": _CHECK.format(answer=json.dumps(draft.answer), lines=lines),
+        "oracle/solve.sh": _SOLVE,
+        "oracle/solve.py": draft.solve,
+    }
