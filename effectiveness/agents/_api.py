@@ -36,7 +36,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from skill_health.bench.http.messages import Usage
-from skill_health.effectiveness.delivery.served import SkillServer
+from skill_health.effectiveness.delivery.served import ServerCommand
 from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import File
@@ -73,7 +73,7 @@ class Job:
     settings: Mapping[str, Any] = field(default_factory=dict)
     arm: str = ""
     task: Task | None = None
-    served: SkillServer | None = None
+    served: ServerCommand | None = None
     creating: bool = False
 
 

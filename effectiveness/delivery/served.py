@@ -10,9 +10,9 @@ from functools import cache, lru_cache
 from importlib.util import find_spec
 from typing import Any
 
-from skill_health.effectiveness.delivery.render import compiled_passages
 from skill_health.effectiveness.records import COMPILED, SkillCopy
 from skill_health.effectiveness.workspace.copies import SKILL
+from skill_health.skill.compile import compiled_passages
 from skill_health.skill.decode import decode
 from skill_health.text.patterns import lazy
 
@@ -68,7 +68,7 @@ READ = "read_skill"
 
 
 @dataclass(frozen=True, slots=True)
-class SkillServer:
+class ServerCommand:
     """How an agent starts the server: the words of the command, and the folders where the SDK lies."""
 
     command: tuple[str, ...]
@@ -146,9 +146,9 @@ def _folders() -> tuple[str, ...]:
     return tuple(dict.fromkeys(os.path.dirname(os.path.dirname(spec.origin)) for spec in specs if spec and spec.origin))
 
 
-def server_command(python: str, store: str) -> SkillServer:
+def server_command(python: str, store: str) -> ServerCommand:
     """The server over the store at this path, run by this interpreter."""
-    return SkillServer((python, "-I", "-S", _PROGRAM, store, *_folders()), _folders())
+    return ServerCommand((python, "-I", "-S", _PROGRAM, store, *_folders()), _folders())
 
 
 def server_readable(folder: str) -> tuple[str, ...]:

@@ -23,8 +23,6 @@ from skill_health.core.errors import UsageError
 from skill_health.documents._record import convert_record
 from skill_health.documents.effect_report import EffectReport
 from skill_health.effectiveness.check.check import TaskCheck
-from skill_health.effectiveness.delivery.compile import KnowledgeNode, compile_text
-from skill_health.effectiveness.delivery.render import compiled_passages
 from skill_health.effectiveness.delivery.serve import PART, Refused, SkillShelf
 from skill_health.effectiveness.delivery.served import TOOLS, store_of, text_of, tool_names, tool_of
 from skill_health.effectiveness.effects.build import build_report
@@ -41,6 +39,7 @@ from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.workspace.copies import make_copy
 from skill_health.effectiveness.workspace.staging import frame_in, parse_arm, parse_arms, prompt_of
 from skill_health.skill import frontmatter
+from skill_health.skill.compile import KnowledgeNode, compile_text, compiled_passages
 
 COPIES = fixture_copies()
 TASK = Task("001", "one", "tasks/001-one", "plan_directory", "Do it.\n", "b", "a", "c", "d")
