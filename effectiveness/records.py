@@ -24,6 +24,11 @@ SERVED = (MCP, COMPILED)
 """The deliveries by a server."""
 
 
+def condition_of(arm: str) -> str:
+    """The condition of an arm by its name; a report may name one that there is not."""
+    return arm.removesuffix(HINT).partition(":")[0].partition("@")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class SkillCopy:
     """A skill as it is staged: real copies of its files, paths relative to its folder, which has the skill's name.

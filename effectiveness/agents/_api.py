@@ -50,9 +50,9 @@ class Job:
 
     `spec` is the whole name as the user gave it, `model` what is asked for at the provider ("" for none). `base_url` is
     the gateway's, without a slash at its end and without a version ("http://127.0.0.1:8181"); `key` is a stand-in that
-    opens nothing else. `served` is the server that gives the skills, where one does.
-    `protocol` is one of the module's. `program` is the absolute path of the executable. `arm`,
-    `task` and `creating` are for the scripted agent, which must know what it pretends; no other may look at them.
+    opens nothing else. `served` is the server that gives the skills, where one does. `protocol` is one of the
+    module's. `program` is the absolute path of the executable. `arm`, `task` and `creating` are for the scripted agent,
+    which must know what it pretends; no other may look at them.
     """
 
     spec: str

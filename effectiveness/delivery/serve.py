@@ -1,4 +1,4 @@
-"""The server of skills inside a sandbox: `python -I -S serve.py STORE FOLDER...`; the Model Context Protocol over stdio.
+"""The server of skills in a sandbox: `python -I -S serve.py STORE FOLDER...`; the Model Context Protocol over stdio.
 
 STORE is a file that the host wrote, the folders are where the official SDK lies. This file imports nothing of ours, so
 that nothing of ours needs to be seen in there. Whatever a skill says is text to give back, and nothing else.

@@ -106,7 +106,8 @@ def _opened(spec: str, choices: TrialChoices, routing: RouterSettings, prices: P
 def _is_reversed(arm: Arm, choices: TrialChoices) -> bool:
     """Whether an arm differs from an earlier one in the order of listing alone."""
     earlier = choices.arms[: choices.arms.index(arm)]
-    return any(sorted(each.subset) == sorted(arm.subset) and each.hint == arm.hint for each in earlier if arm.subset)
+    same = [each for each in earlier if (each.hint, each.delivery) == (arm.hint, arm.delivery)]
+    return any(sorted(each.subset) == sorted(arm.subset) for each in same if arm.subset)
 
 
 def server_of(choice: AgentChoice, routing: RouterSettings) -> str:

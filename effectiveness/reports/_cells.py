@@ -17,7 +17,7 @@ from skill_health.documents.effect_report import (
     TaskReport,
 )
 from skill_health.documents.effect_result import SCORED
-from skill_health.effectiveness.records import CONTROL, FULL, HINT, ORDER, SELF_GENERATED, TARGET
+from skill_health.effectiveness.records import CONTROL, FULL, ORDER, SELF_GENERATED, TARGET, condition_of
 from skill_health.text.near import list_some
 from skill_health.text.numbers import NOTHING, amount, bracket, count, format_number, p_value, quantity, share, with_n
 
@@ -68,9 +68,8 @@ def name_of(contrast: ArmContrast) -> str:
 
 
 def label(contrast: ArmContrast) -> str:
-    """The same as short as it goes, with what it is about: "target - control", "target+hint - target, discovery penalty"."""
-    word = KINDS.get(contrast.kind, "")
-    return f"{contrast.arm} - {contrast.against}{', ' if word else ''}{word}"
+    """The same as short as it goes: "target - control"."""
+    return f"{contrast.arm} - {contrast.against}"
 
 
 def delivered(arms: Sequence[ArmFigures]) -> list[ArmFigures]:
@@ -114,15 +113,10 @@ _MEANINGS = {
 }
 
 
-def _condition(arm: str) -> str:
-    """The condition of an arm by its name; a report may name one that there is not."""
-    return arm.removesuffix(HINT).partition(":")[0]
-
-
 def explained(report: EffectReport) -> Iterator[str]:
     """What contrasts mean that are not called what they are, one sentence for all."""
     pairs = [(each.arm, each.against) for model in report.models for each in model.contrasts]
-    there = {(_condition(arm), _condition(against)) for arm, against in pairs}
+    there = {(condition_of(arm), condition_of(against)) for arm, against in pairs}
     said = [
         f"{arm} - {against} is {meaning}" for (arm, against), meaning in _MEANINGS.items() if (arm, against) in there
     ]

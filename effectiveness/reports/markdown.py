@@ -63,7 +63,8 @@ def contrasts(found: Sequence[ArmContrast]) -> Iterator[str]:
     """Every contrast with its interval and its tests."""
     rows = [
         [
-            text(_cells.label(each)), text(each.kind), points(each.delta), bracket(each.t), f"{each.differing} of {each.tasks}",
+            text(_cells.label(each)), text(_cells.KINDS.get(each.kind, each.kind)),
+            points(each.delta), bracket(each.t), f"{each.differing} of {each.tasks}",
             *_ps(each), f"{percent(each.normalised_gain)}", text(_cells.reason(each)) or NOTHING,
         ]
         for each in found

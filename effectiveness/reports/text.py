@@ -187,7 +187,7 @@ def _model(report: EffectReport, model: ModelEffectReport, look: RenderOptions, 
     yield from _loud((f"BIASED: {why}" for why in model.biased), look, width)
     yield from _verdict(model, look, width)
     yield ""
-    rows = [_row(_cells.label(each), each) for each in model.contrasts]
+    rows = [_row(_cells.label(each), each, _cells.KINDS.get(each.kind, "")) for each in model.contrasts]
     yield from _plot("Effect on success, in points", rows, look, width)
     yield from _plot(*_skills(model), look, width)
     yield from _contributions(model, look, width)

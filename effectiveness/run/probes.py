@@ -56,7 +56,8 @@ class Probe:
     where it tells none, those of its listing command; `own` are the latter in any case. `offered` are the watched names
     (of staged skills and of the collection) that stood in its requests to a model. None where a source says nothing.
     `version` is what the agent said of itself. `request` is its first request as the gateway saw it, redacted and cut,
-    `tools` are those that it offers, None where they cannot be told. `error` is why there is no evidence at all, one clear line; "" where there is some.
+    `tools` are those that it offers, None where they cannot be told. `error` is why there is no evidence at all, one
+    clear line; "" where there is some.
     """
 
     staged: tuple[str, ...]

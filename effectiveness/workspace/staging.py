@@ -117,8 +117,11 @@ def parse_arm(text: str) -> Arm:
     """The arm that a name means, as `Arm.name` writes it. Raises UsageError with the near names."""
     bare = text.removesuffix(HINT)
     what, at, way = bare.rpartition("@")
-    if at:
+    # The name of a skill may hold the sign, too.
+    if at and (way in DELIVERIES or ":" not in what):
         _refuse_delivery(way)
+    else:
+        at = ""
     condition, colon, argument = (what if at else bare).partition(":")
     arm = Arm(condition, argument, bare != text, way if at else FILES)
     if condition in _PLAIN and not colon:
@@ -126,6 +129,8 @@ def parse_arm(text: str) -> Arm:
             raise UsageError(f"the arm {text!r} cannot be: without skills there is nothing to hint at")
         if condition == CONTROL and at:
             raise UsageError(f"the arm {text!r} cannot be: without skills there is nothing to deliver")
+        if condition == SELF_GENERATED and arm.delivery != FILES:
+            raise UsageError(f"the arm {text!r} cannot be: what an agent writes for itself are files")
         return arm
     if condition == ORDER and not (argument.isascii() and argument.isdigit() and len(argument) < 10):
         raise UsageError(f"the arm {text!r} needs a seed, a whole number: {ORDER}:7")
@@ -154,16 +159,17 @@ def _refuse_delivery(way: str) -> None:
 def parse_arms(names: Iterable[str], hints: str = "no", deliveries: Sequence[str] = (FILES,)) -> tuple[Arm, ...]:
     """The arms of a run, each once and in this order; `hints` adds ("also") or takes ("only") those with the hint.
 
-    Each arm is there once for each of the `deliveries`, but for those that name one themselves, and for the target
-    again, which has the first: it measures noise. The control has neither, and is always among them: everything is
-    compared with it. Raises UsageError.
+    Each arm is there once for each of the `deliveries`, but for those that name one themselves, for skills that the
+    agent writes, which are files, and for the target again, which has the first: it measures noise. The control has
+    neither, and is always among them: everything is compared with it. Raises UsageError.
     """
     given = [parse_arm(name) for name in names]
     for way in deliveries:
         _refuse_delivery(way)
     arms = [Arm(CONTROL)]
     for arm in (each for each in given if each.condition != CONTROL):
-        ways = (arm.delivery,) if arm.delivery != FILES else deliveries[:1] if arm.condition == AGAIN else deliveries
+        own = arm.delivery != FILES or arm.condition == SELF_GENERATED
+        ways = (arm.delivery,) if own else deliveries[:1] if arm.condition == AGAIN else deliveries
         arms += [replace(arm, delivery=way) for way in ways]
     if hints != "no":
         hinted = [replace(arm, hint=True) for arm in arms[1:]]
@@ -220,6 +226,8 @@ def staged(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> tuple[Skill
         return "a negative control has no target"
     if not task.is_control and task.target_skills is None and arm.condition not in (*OF_CONTROLS, SELF_GENERATED):
         return "the task names no target_skill"
+    if arm.served and task.recipe is not None:
+        return "the task has an image of its own, in which no server of skills is started"
     names = _names(task, arm, copies)
     if isinstance(names, str):
         return names

@@ -83,7 +83,7 @@ EFFECTS = {
     "order": ORDER, "leave_one_out": LEAVE_OUT, "hint": "hint",
     **{way: way for way in DELIVERIES if way != FILES},
 }  # fmt: skip
-"""Keys of effects -> the condition that has it; `hint` is added in every arm with the hint, a delivery in every arm with it."""
+"""Keys of effects -> the condition that has it; `hint` is added in every arm with the hint, a delivery in its arms."""
 _CONTROLS = {"control_full": FULL, "control_negative": NEGATIVE}
 _SHARES = ("base", "invoke", "stray", "partial", "create", *FAILURES)
 _AMOUNTS = {"spread": 10.0, "sleep": 3600.0, "cost": 1000.0, "tokens": 1e8, "duration": 1e6}

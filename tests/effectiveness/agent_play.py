@@ -37,8 +37,8 @@ class Play:
     chooses how a skill is opened: by a tool for skills where there is one ("skill"), a tool for files ("file") or the
     shell ("shell"); what is not there falls back to the shell. `error` is a status and a body that every call of a
     model gets instead; with `refuses` the model refuses in its protocol's own way.
-    Where a server has skills, it lists and reads them; without `looks` only where the prompt names a skill. `final` is its last message, or
-    makes that of every text in the last request.
+    Where a server has skills, it lists and reads them; without `looks` only where the prompt names a skill. `final` is
+    its last message, or makes that of every text in the last request.
     """
 
     watched: Mapping[str, str] = field(default_factory=dict)

@@ -25,7 +25,7 @@ KEY = "sk-live-0123456789abcdef"
 # A model that opens what it is offered, and asks a server only where the prompt names a skill.
 PLAY = Play(
     watched={name: f"Does {name}. Use when {name} is needed." for name in SKILLS},
-    folder=".none",
+    folder=".agents/skills",
     work="grep -c crate crates.txt > answer.txt",
     looks=False,
 )

@@ -134,10 +134,10 @@ TRIAL_NAME = "(this trial)"
 
 
 def hide_arm(told: str, trial: Mapping[str, Any], folder: str) -> str:
-    """A text without what the run put there that differs by arm: the skills in the prompt, the line of the hint, and the name
-    of the folder.
+    """A text without what the run put there that differs by arm.
 
-    `trial` is what trial.json says, `folder` where the trial is kept.
+    That are the skills in the prompt, the line of the hint, and the name of the folder. `trial` is what trial.json
+    says, `folder` where the trial is kept.
     """
     if framed := frame_in(text(trial.get("prompt"))):
         told = told.replace(framed, "")
