@@ -49,7 +49,7 @@ bench: $(STAMP)
 constraints:
 	rm -rf build/constraints
 	$(PYTHON) -m venv build/constraints
-	build/constraints/bin/python -m pip install --quiet --disable-pip-version-check '.[dev,bench,embed,acp,report,server]'
+	build/constraints/bin/python -m pip install --quiet --disable-pip-version-check '.[dev,bench,embed,acp,mcp,report,server]'
 	build/constraints/bin/python -m pip freeze --exclude skill-health > constraints.txt
 	rm -rf build/constraints
 
@@ -66,5 +66,5 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "skill-health needs Python 3.11 or later; set PYTHON=python3.x")'
 	$(PYTHON) -m venv .venv
 	$(PIP) --constraint constraints.txt hatchling editables
-	$(PIP) --constraint constraints.txt --no-build-isolation --editable '.[dev,bench,embed,acp,report,server]'
+	$(PIP) --constraint constraints.txt --no-build-isolation --editable '.[dev,bench,embed,acp,mcp,report,server]'
 	@touch $@

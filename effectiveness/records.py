@@ -17,6 +17,16 @@ WITHOUT, SELF_GENERATED = "target_without", "self_generated"
 EVERY = "all"
 """In the place of the skill that an arm leaves out: one arm for each."""
 HINT = "+hint"
+FILES, PROMPT, MCP, COMPILED = "files", "prompt", "mcp", "compiled"
+DELIVERIES = (FILES, PROMPT, MCP, COMPILED)
+"""How staged skills reach an agent: files where it looks for them, text in the prompt, or a server's tools."""
+SERVED = (MCP, COMPILED)
+"""The deliveries by a server."""
+
+
+def condition_of(arm: str) -> str:
+    """The condition of an arm by its name; a report may name one that there is not."""
+    return arm.removesuffix(HINT).partition(":")[0].partition("@")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +49,14 @@ class Arm:
 
     It is "" for all others.
 
-    With `hint` the prompt ends with a line that names the staged skills: knowledge instead of discovery.
+    With `hint` the prompt ends with a line that names the staged skills: knowledge instead of discovery. `delivery` is
+    one of DELIVERIES.
     """
 
     condition: str
     argument: str = ""
     hint: bool = False
+    delivery: str = FILES
 
     @property
     def agents(self) -> int:
@@ -53,8 +65,14 @@ class Arm:
 
     @property
     def name(self) -> str:
-        """The arm in records and on the command line: `target`, `order:7`, `leave_one_out:csv-cleaning+hint`."""
-        return f"{self.condition}{':' if self.argument else ''}{self.argument}{HINT if self.hint else ''}"
+        """The arm in records and on the command line: `target`, `order:7`, `target@mcp`, `leave_one_out:a+hint`."""
+        way = "" if self.delivery == FILES else f"@{self.delivery}"
+        return f"{self.condition}{':' if self.argument else ''}{self.argument}{way}{HINT if self.hint else ''}"
+
+    @property
+    def served(self) -> bool:
+        """Whether a server gives the skills."""
+        return self.delivery in SERVED
 
     @property
     def subset(self) -> tuple[str, ...]:

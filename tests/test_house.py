@@ -551,6 +551,7 @@ OPENED = {
     "skill_health/rules/_page.py": "a table of ours",
     "skill_health/rules/structure/retired_model.py": "a table of ours",
     "effectiveness/agents/_acp_client.py": "the plan that its parent wrote",
+    "effectiveness/delivery/serve.py": "what its parent wrote for it",
     "effectiveness/sandbox/_inside.py": "a process, as the system shows it",
     "effectiveness/sandbox/_resources.py": "a control group, as the system shows it",
     "effectiveness/sandbox/_run.py": "a process, as the system shows it",

@@ -13,6 +13,9 @@ A module of this package whose name has no underscore in front is one agent; `cl
     command(job)           Command: the program that does the task; pure
     probe(job)             Command that makes the agent list its skills without asking a model, None where it has none
     listed(output)         the names that such a probe printed, None where they cannot be told
+    MCP                    how it calls a tool of an MCP server before its model, such as "mcp__{server}__{tool}"; not
+                           there where it takes none: it can then have no arm in which a server gives the skills
+    MCP_BRINGS             tools of its own that it offers only where there is such a server; not there where none
     read(output, job)      Reading: what its stream says; never raises for what the stream holds
 
 An agent that asks servers of its own, with a key of its own, can have no gateway. Its module says so by
@@ -33,6 +36,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from skill_health.bench.http.messages import Usage
+from skill_health.effectiveness.delivery.served import ServerCommand
 from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import File
@@ -46,8 +50,9 @@ class Job:
 
     `spec` is the whole name as the user gave it, `model` what is asked for at the provider ("" for none). `base_url` is
     the gateway's, without a slash at its end and without a version ("http://127.0.0.1:8181"); `key` is a stand-in that
-    opens nothing else. `protocol` is one of the module's. `program` is the absolute path of the executable. `arm`,
-    `task` and `creating` are for the scripted agent, which must know what it pretends; no other may look at them.
+    opens nothing else. `served` is the server that gives the skills, where one does. `protocol` is one of the
+    module's. `program` is the absolute path of the executable. `arm`, `task` and `creating` are for the scripted agent,
+    which must know what it pretends; no other may look at them.
     """
 
     spec: str
@@ -68,6 +73,7 @@ class Job:
     settings: Mapping[str, Any] = field(default_factory=dict)
     arm: str = ""
     task: Task | None = None
+    served: ServerCommand | None = None
     creating: bool = False
 
 

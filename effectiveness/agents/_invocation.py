@@ -14,6 +14,7 @@ from typing import Any
 
 from skill_health.effectiveness.agents._api import ToolUse
 from skill_health.effectiveness.agents._stream import one_line
+from skill_health.effectiveness.delivery.served import READ, tool_of
 from skill_health.effectiveness.records import SkillCopy
 from skill_health.skill import frontmatter
 from skill_health.skill.decode import decode
@@ -190,7 +191,7 @@ def opened(
 
 def _opened(tool: ToolUse, telling: Mapping[str, tuple[str, ...]], folder: str) -> Iterator[tuple[str, str]]:
     kind = "".join(letter for letter in tool.name.lower() if letter.isalnum())
-    if kind in _SKILL_TOOLS:
+    if kind in _SKILL_TOOLS or tool_of(tool.name) == READ:
         for given in _texts(tool.arguments, _NAMED):
             name = given.strip().lstrip("/").rpartition(":")[2]
             if name in telling and not tool.failed:

@@ -11,6 +11,7 @@ only what was read; its last line has the totals.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,6 +30,8 @@ from skill_health.effectiveness.agents._api import (
 from skill_health.effectiveness.agents._failures import failure_of, without_end
 from skill_health.effectiveness.agents._invocation import opened
 from skill_health.effectiveness.agents._stream import JsonStream, one_line, read_stream, words_of
+from skill_health.effectiveness.delivery.served import SERVER
+from skill_health.effectiveness.tasks._folder import File
 
 SYNTHETIC = "<synthetic>"
 """The model of a message that the program itself wrote, such as one about an error."""
@@ -128,12 +131,14 @@ VERIFIED = "2.1.197"
 EXTRA = ""
 IMPORTS: tuple[str, ...] = ()
 SIMULATED = False
+MCP = "mcp__{server}__{tool}"
 
 _FLAGS = (
     "-p", "--output-format", "stream-json", "--verbose", "--setting-sources", "project", "--strict-mcp-config",
     "--no-session-persistence", "--permission-mode", "bypassPermissions", "--disallowedTools", "WebFetch,WebSearch",
 )  # fmt: skip
 _RETRIES = 6
+_SERVERS = ".claude/servers.json"
 _MOST_DOLLARS = 1e6
 _Event = Mapping[str, Any]
 
@@ -199,7 +204,15 @@ def _command(job: Job, prompt: str) -> Command:
     }
     if job.max_output_tokens > 0:
         env["CLAUDE_CODE_MAX_OUTPUT_TOKENS"] = str(job.max_output_tokens)
-    return Command((job.program, *_FLAGS, "--model", job.model), env, stdin=prompt.encode("utf-8", "replace"))
+    words, files = [job.program, *_FLAGS, "--model", job.model], []
+    if job.served:
+        # Else it begins before the server has said what tools it has, and offers tools only when they are searched for.
+        env |= {"MCP_CONNECTION_NONBLOCKING": "0", "ENABLE_TOOL_SEARCH": "false", "MCP_TIMEOUT": "60000"}
+        program, *arguments = job.served.command
+        servers = {"mcpServers": {SERVER: {"type": "stdio", "command": program, "args": arguments}}}
+        files.append(File(_SERVERS, json.dumps(servers).encode("ascii")))
+        words += ["--mcp-config", f"{job.home}/{_SERVERS}"]
+    return Command(tuple(words), env, tuple(files), prompt.encode("utf-8", "replace"))
 
 
 def _failure(stream: JsonStream, result: _Event, output: ProgramOutput) -> tuple[Failure, str]:

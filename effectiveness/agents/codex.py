@@ -30,6 +30,7 @@ from skill_health.effectiveness.agents._api import (
 from skill_health.effectiveness.agents._failures import failure_of, without_end
 from skill_health.effectiveness.agents._invocation import opened
 from skill_health.effectiveness.agents._stream import JsonStream, one_line, read_stream, words_of
+from skill_health.effectiveness.delivery.served import SERVER
 from skill_health.effectiveness.tasks._folder import File
 from skill_health.text.patterns import lazy
 
@@ -42,6 +43,8 @@ VERIFIED = "0.169.0"
 EXTRA = ""
 IMPORTS: tuple[str, ...] = ()
 SIMULATED = False
+MCP = "{tool}"
+MCP_BRINGS = ("list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource")
 
 _FLAGS = (
     "exec", "--json", "--skip-git-repo-check", "--ephemeral", "--ignore-rules", "--color", "never",
@@ -67,6 +70,14 @@ name = "gateway"
 base_url = {base_url}
 wire_api = "responses"
 env_key = "OPENAI_API_KEY"
+"""
+_SERVER = """\
+
+[mcp_servers.{name}]
+command = {program}
+args = {arguments}
+startup_timeout_sec = 60
+required = true
 """
 _BLOCK = lazy(r"<skills_instructions>(.*?)</skills_instructions>", re.DOTALL)
 _HEAD = "### Available skills"
@@ -131,6 +142,9 @@ def read(output: ProgramOutput, job: Job) -> StreamReading:
 
 def _command(job: Job, words: tuple[str, ...], stdin: bytes) -> Command:
     config = _CONFIG.format(model=json.dumps(job.model), base_url=json.dumps(f"{job.base_url}/v1"))
+    if job.served:
+        program, *arguments = job.served.command
+        config += _SERVER.format(name=SERVER, program=json.dumps(program), arguments=json.dumps(arguments))
     return Command(
         (job.program, *words),
         {"CODEX_HOME": f"{job.home}/.codex", "OPENAI_API_KEY": job.key},

@@ -13,6 +13,7 @@ import skill_health
 from skill_health.bench.providers._load import list_providers
 from skill_health.effectiveness.agents._api import Command, Job
 from skill_health.effectiveness.agents._loop_stream import SKILLS, listed, read
+from skill_health.effectiveness.delivery.served import SERVER
 from skill_health.effectiveness.loop.job import MAX_OUTPUT_TOKENS, LoopJob
 from skill_health.effectiveness.sandbox._host import interpreter
 
@@ -26,6 +27,7 @@ VERIFIED = ""
 EXTRA = "bench"
 IMPORTS = ("httpx",)
 SIMULATED = False
+MCP = "{server}_{tool}"
 
 _PACKAGE = os.path.dirname(os.path.abspath(skill_health.__file__))
 _ROOT = os.path.dirname(_PACKAGE)
@@ -71,8 +73,11 @@ def _started(job: Job, listing: bool) -> Command:
         timeout_sec=job.timeout_sec,
         label=f"{job.seed}|{job.spec}|{job.replication}",
         listing=listing,
+        server=SERVER,
+        served=job.served.command if job.served else (),
     )
+    libraries = job.served.libraries if job.served else ()
     return Command(
-        (job.program or interpreter(), "-I", "-S", _PROGRAM, *dict.fromkeys([_ROOT, *_library_folders()])),
+        (job.program or interpreter(), "-I", "-S", _PROGRAM, *dict.fromkeys([_ROOT, *_library_folders(), *libraries])),
         stdin=told.encoded(),
     )

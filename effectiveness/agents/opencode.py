@@ -25,6 +25,7 @@ from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput, 
 from skill_health.effectiveness.agents._failures import failed, telling, without_end
 from skill_health.effectiveness.agents._invocation import opened
 from skill_health.effectiveness.agents._stream import Transcript, one_line, read_stream
+from skill_health.effectiveness.delivery.served import SERVER
 from skill_health.effectiveness.tasks._folder import File
 
 PROVIDER, SKILLS = "gateway", ".opencode/skills"
@@ -59,7 +60,8 @@ def files(job: Job) -> tuple[File, ...]:
         # 0 is a context of unknown size, which is never compacted.
         model["limit"] = {"context": 0, "output": job.max_output_tokens}
     whole = f"{PROVIDER}/{job.model}"
-    staged = any(skill.name == _BUILT_IN for skill in job.skills)
+    staged = job.served is None and any(skill.name == _BUILT_IN for skill in job.skills)
+    servers = {SERVER: {"type": "local", "command": list(job.served.command), "enabled": True}} if job.served else {}
     settings = {
         "autoupdate": False,
         "share": "disabled",
@@ -69,6 +71,7 @@ def files(job: Job) -> tuple[File, ...]:
         "enabled_providers": [PROVIDER],
         "permission": {"webfetch": "deny", "skill": {} if staged else {_BUILT_IN: "deny"}},
         "skills": {"paths": [f"{job.workspace}/{SKILLS}"]},
+        **({"mcp": servers} if servers else {}),
         "instructions": [f"{job.workspace}/AGENTS.md"],
         "provider": {
             PROVIDER: {
@@ -92,6 +95,7 @@ VERIFIED = "1.18.33"
 EXTRA = ""
 IMPORTS: tuple[str, ...] = ()
 SIMULATED = False
+MCP = "{server}_{tool}"
 
 _HERE = "<built-in>"
 _SUBAGENT = "task"

@@ -45,6 +45,7 @@ study_options = all_of((
     click.option("--arms", multiple=True, callback=listed, metavar="LIST", help="Conditions (the first six of the manual, the control always)."),
     click.option("--pairs", multiple=True, callback=listed, metavar="LIST", help="Skills to try alone and together: A+B, or `declared`."),
     click.option("--hint", type=click.Choice(["no", "also", "only"]), help="Arms that name the skills to the agent: also, or only (no)."),
+    click.option("--delivery", multiple=True, callback=listed, metavar="LIST", help="How skills reach agents: files, prompt, mcp, compiled (files)."),
     click.option("--reps", type=click.IntRange(1, 1000), metavar="N", help="Replications of each task in each arm (3)."),
     click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of the order of trials and of resampling (1)."),
     click.option("--margin", type=click.FloatRange(0, 1), metavar="X", help="Difference of success that still counts as none (0.10)."),

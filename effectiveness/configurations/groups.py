@@ -123,10 +123,13 @@ def _holding(subject: TriedSubject) -> Iterator[str]:
     """The arms that stage the target, told as the one that is compared with the control is."""
     if subject.with_arm is None:
         return
-    hint = subject.facts.arms[subject.with_arm].hint
+    own = subject.facts.arms[subject.with_arm]
     yield subject.with_arm
     for name, arm in subject.facts.arms.items():
-        if arm.condition in (PLUS_ONE, PLUS_UNRELATED, FULL, ORDER) and arm.hint == hint:
+        if arm.condition in (PLUS_ONE, PLUS_UNRELATED, FULL, ORDER) and (arm.hint, arm.delivery) == (
+            own.hint,
+            own.delivery,
+        ):
             yield name
 
 

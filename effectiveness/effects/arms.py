@@ -52,6 +52,7 @@ def _arm(name: str, facts: TrialRunFacts, tasks: Sequence[TaskFacts], cells: Cel
         invoked=InvokedTrials(**structs.asdict(count_invocations(found)), rate=full_figure(_rate(found))),
         success_given_invoked=full_figure(_given_invoked(found)),
         **{measure: full_figure(_measured(found, measure)) for measure in MEASURES},
+        skill_calls=full_figure(_skill_calls(found)) if facts.arms[name].served else None,
         flags=flags(success),
         creation=_creation(found),
     )
@@ -156,6 +157,14 @@ def _reward(cells: Sequence[CellTrials]) -> Estimate:
     if all(0 <= reward <= 1 for each in rewards for reward in each):
         return clustered_mean([sum(each) for each in rewards], [len(each) for each in rewards])
     return unbounded_mean([sum(each) / len(each) for each in rewards], sum(map(len, rewards)))
+
+
+def _skill_calls(cells: Sequence[CellTrials]) -> Estimate:
+    known = [
+        [sum(calls.values()) for result in cell.trials if isinstance(calls := result.skill_calls, Mapping)]
+        for cell in cells
+    ]
+    return unbounded_mean([sum(each) / len(each) for each in known if each], sum(map(len, known)), 0.0)
 
 
 def _measured(cells: Sequence[CellTrials], measure: str) -> Estimate:

@@ -63,7 +63,7 @@ from skill_health.effectiveness.effects.sheet import (
     read_facts,
     read_sheet,
 )
-from skill_health.effectiveness.records import AGAIN, HINT, NEGATIVE, PLACEBO
+from skill_health.effectiveness.records import AGAIN, NEGATIVE, PLACEBO, condition_of
 from skill_health.stats.estimates import Estimate
 from skill_health.stats.power import fewest_differing, preliminary_reasons
 from skill_health.text.numbers import signed
@@ -240,7 +240,7 @@ def _notes(evidence: VerdictEvidence, word: VerdictWord, success: VerdictWord) -
 def _compared(attribution: Attribution, word: VerdictWord) -> Iterator[str]:
     """What the texts that are of no use say of a gain."""
     for each in attribution.gains:
-        yield f"against {_NAMES[each.pair.against.removesuffix(HINT)]}: {_figures(each)}"
+        yield f"against {_NAMES[condition_of(each.pair.against)]}: {_figures(each)}"
     p = attribution.p_adjusted
     chance = "not testable" if p is None else f"p = {p:.2g} after correction"
     if word == "helps":

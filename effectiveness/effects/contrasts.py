@@ -20,8 +20,8 @@ from skill_health.effectiveness.effects.sheet import (
 from skill_health.effectiveness.records import (
     AGAIN,
     CONTROL,
+    DELIVERIES,
     FULL,
-    HINT,
     LEAVE_OUT,
     NEGATIVE,
     ORDER,
@@ -73,10 +73,17 @@ USELESS = (PLACEBO, NEGATIVE)
 def primary(arms: Mapping[str, Arm]) -> ArmPair | None:
     """The contrast that decides verdicts: the target against the control, None where the run does not have both.
 
-    A run that has the target with the hint only is about that one.
+    A run that has the target with the hint only, or in another delivery only, is about that one.
     """
-    found = next((name for name in (TARGET, TARGET + HINT) if name in arms), None)
+    found = next((name for name in _told(TARGET) if name in arms), None)
     return ArmPair(found, CONTROL, "primary") if found and CONTROL in arms else None
+
+
+def _told(condition: str) -> Iterator[str]:
+    """The names of a condition's arms in each delivery, and with the hint, plainest first."""
+    for delivery in DELIVERIES:
+        for hint in (False, True):
+            yield Arm(condition, hint=hint, delivery=delivery).name
 
 
 def pairs(arms: Mapping[str, Arm]) -> tuple[ArmPair, ...]:
@@ -84,8 +91,10 @@ def pairs(arms: Mapping[str, Arm]) -> tuple[ArmPair, ...]:
 
     Each arm is compared with the control; the control has no hint, since without skills there is nothing to name. An
     arm with the hint is compared with the same without it, and with the others that its condition is compared with,
-    hint against hint. The target again is not among them: it is there for `calibration`; nor are the arms of two skills
-    that are tried alone and together: these are there for `compositions`.
+    hint against hint: what is lost without the hint is the penalty of discovery. An arm in a delivery is compared with
+    the same in each plainer one: with the hint, where nothing has to be found, that is about knowledge. The target
+    again is not among them: it is there for `calibration`; nor are the arms of two skills that are tried alone and
+    together: these are there for `compositions`.
     """
     first = primary(arms)
     others = (pair for pair in _pairs(arms) if first is None or pair.name != first.name)
@@ -103,7 +112,10 @@ def _pairs(arms: Mapping[str, Arm]) -> Iterator[ArmPair]:
             if (against := replace(arm, condition=other, argument="").name) in arms:
                 yield ArmPair(name, against, kind)
         if arm.hint and (plain := replace(arm, hint=False).name) in arms:
-            yield ArmPair(name, plain, "secondary")
+            yield ArmPair(name, plain, "discovery")
+        for way in DELIVERIES[: DELIVERIES.index(arm.delivery)]:
+            if (other_way := replace(arm, delivery=way).name) in arms:
+                yield ArmPair(name, other_way, "knowledge" if arm.hint else "delivery")
 
 
 def useless_arms(first: ArmPair | None) -> tuple[str, ...]:
@@ -113,7 +125,7 @@ def useless_arms(first: ArmPair | None) -> tuple[str, ...]:
 
 def calibration(arms: Mapping[str, Arm]) -> ArmPair | None:
     """The target again against the target, None where the run does not have both."""
-    both = ((AGAIN + hint, TARGET + hint) for hint in ("", HINT))
+    both = zip(_told(AGAIN), _told(TARGET), strict=True)
     return next((ArmPair(*names, "calibration") for names in both if set(names) <= set(arms)), None)
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from skill_health.bench.http.client import CallOutcome, Client
     from skill_health.bench.http.messages import Completion, Conversation, ToolCall, ToolResult, Turn
     from skill_health.bench.providers._api import ProviderProtocol
+    from skill_health.effectiveness.loop.served import ServedTools
     from skill_health.effectiveness.loop.tools import Toolbox
 
 FILE = "SKILL.md"
@@ -114,12 +115,26 @@ async def _within(job: LoopJob, workspace: str, skills: tuple[LoopSkill, ...]) -
     """The end of the conversation, which comes in time."""
     try:
         async with asyncio.timeout(job.timeout_sec + _LATER):
-            return await _converse(job, workspace, skills)
+            return await _with_server(job, workspace, skills)
     except TimeoutError:
         return {"stop_reason": "timeout", "failure": "infrastructure", "error": "nobody ended the trial in time"}
 
 
-async def _converse(job: LoopJob, workspace: str, skills: tuple[LoopSkill, ...]) -> dict[str, Any]:
+async def _with_server(job: LoopJob, workspace: str, skills: tuple[LoopSkill, ...]) -> dict[str, Any]:
+    """The end of the conversation with the server beside it; one that does not do its part is our failure."""
+    from skill_health.effectiveness.loop.served import open_server
+
+    try:
+        async with open_server(job.server, job.served) as served:
+            return await _converse(job, workspace, skills, served)
+    except Exception as error:
+        if isinstance(error, TimeoutError) or not job.served:
+            raise
+        words = f"the server of skills: {type(error).__name__}: {error}"
+        return {"stop_reason": "server", "failure": "infrastructure", "error": words}
+
+
+async def _converse(job: LoopJob, workspace: str, skills: tuple[LoopSkill, ...], served: ServedTools) -> dict[str, Any]:
     from skill_health.bench.http.client import Client
     from skill_health.bench.http.endpoint import Endpoint
     from skill_health.bench.http.messages import Conversation, Turn
@@ -133,7 +148,12 @@ async def _converse(job: LoopJob, workspace: str, skills: tuple[LoopSkill, ...])
     header = protocol.build_key_header(job.key) if job.key else None
     client = Client(Endpoint(job.base_url, job.key, header, concurrency=1, timeout=limit, idle_timeout=limit))
     talk = Conversation(
-        job.model, (Turn("user", job.prompt),), system_prompt(skills), None, TOOLS, job.max_output_tokens
+        job.model,
+        (Turn("user", job.prompt),),
+        system_prompt(skills),
+        None,
+        (*TOOLS, *served.tools),
+        job.max_output_tokens,
     )
     size = len(talk.system) + len(job.prompt)
     for number in range(1, job.max_turns + 1):
@@ -144,7 +164,7 @@ async def _converse(job: LoopJob, workspace: str, skills: tuple[LoopSkill, ...])
         _step(answer)
         if answer.end != "tools" or not answer.calls:
             return _ended(answer, number)
-        results = tuple(_result(toolbox, index, call) for index, call in enumerate(answer.calls))
+        results = tuple([await _result(toolbox, served, index, call) for index, call in enumerate(answer.calls)])
         added = (answer.turn(), Turn("user", results=results))
         talk = replace(talk, turns=(*talk.turns, *added))
         size += sum(map(_size, added))
@@ -164,12 +184,12 @@ async def _ask(
     return await client.complete(adapted, talk, label), adapted
 
 
-def _result(toolbox: Toolbox, index: int, call: ToolCall) -> ToolResult:
+async def _result(toolbox: Toolbox, served: ServedTools, index: int, call: ToolCall) -> ToolResult:
     """What a tool gives for a call, printed and returned."""
     from skill_health.bench.http.messages import ToolResult
 
     if index < MOST_CALLS:
-        result = toolbox.call(call)
+        result = await served.call(call) if served.has(call.name) else toolbox.call(call)
     else:
         words = f"not done: at most {MOST_CALLS} calls are carried out at once; ask again"
         result = ToolResult(call.call_id, call.name, words, failed=True)

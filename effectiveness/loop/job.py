@@ -16,7 +16,8 @@ class LoopJob:
     `skills` is the folder of skills below the workspace, `order` the names in the order in which they are listed;
     others follow by name. `max_output_tokens` bounds each answer, `max_turns` their number. `timeout_sec` is the time
     of the trial, which somebody else keeps: the agent ends by itself a little later, so as never to hang. With
-    `listing` it only says which skills it finds. `label` makes waits before further tries repeatable.
+    `listing` it only says which skills it finds. `label` makes waits before further tries repeatable. `served`
+    is the command that starts the server of skills, which is called `server`; () for none.
     """
 
     prompt: str
@@ -31,6 +32,8 @@ class LoopJob:
     timeout_sec: float = 600.0
     label: str = ""
     listing: bool = False
+    server: str = ""
+    served: tuple[str, ...] = ()
 
     def encoded(self) -> bytes:
         """The job as it is handed over."""
@@ -40,4 +43,4 @@ class LoopJob:
 def decoded(raw: bytes) -> LoopJob:
     """The job that was handed over."""
     given = json.loads(raw)
-    return LoopJob(**{**given, "order": tuple(given["order"])})
+    return LoopJob(**{**given, "order": tuple(given["order"]), "served": tuple(given["served"])})

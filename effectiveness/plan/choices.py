@@ -47,7 +47,9 @@ def choices(options: Mapping[str, Any], configured: Effectiveness) -> TrialChoic
 
     return TrialChoices(
         agents=tuple(pick("agents", configured.agents)),
-        arms=parse_arms(pick("arms", configured.arms), pick("hint", configured.hint)),
+        arms=parse_arms(
+            pick("arms", configured.arms), pick("hint", configured.hint), pick("delivery", configured.delivery)
+        ),
         reps=pick("reps", configured.reps),
         seed=pick("seed", configured.seed),
         margin=pick("margin", configured.margin),

@@ -25,7 +25,7 @@ from skill_health.documents.effect_result import Key, TrialResult
 from skill_health.effectiveness.plan.opening import MOST_INPUT, MOST_OUTPUT
 from skill_health.effectiveness.plan.pairs import pair_notes
 from skill_health.effectiveness.plan.plan import AgentModel, TrialPlan
-from skill_health.effectiveness.records import CONTROL, FULL, LEAVE_OUT, NEGATIVE, PLACEBO, TARGET, WITHOUT
+from skill_health.effectiveness.records import CONTROL, DELIVERIES, FULL, LEAVE_OUT, NEGATIVE, PLACEBO, TARGET, WITHOUT
 from skill_health.effectiveness.run.runs import KIND, read_result
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.text.near import list_some
@@ -274,7 +274,7 @@ def _left_out(plan: TrialPlan) -> Iterator[str]:
 def _both(plan: TrialPlan, condition: str) -> list[Task]:
     """The tasks that have the control and this condition, with or without the hint as far as the run has both."""
     arms = [arm for arm in plan.choices.arms if arm.condition == condition]
-    name = min((arm.name for arm in arms), key=len, default="")
+    name = min(arms, key=lambda arm: (DELIVERIES.index(arm.delivery), arm.hint)).name if arms else ""
     names: dict[str, set[str]] = {}
     for task_id, arm in plan.staged:
         names.setdefault(task_id, set()).add(arm.name)

@@ -19,6 +19,7 @@ from skill_health.core.extras import require_modules
 from skill_health.documents.effect_manifest import EffectManifest, FrozenAgent
 from skill_health.effectiveness.agents._api import Agent, unproved_of
 from skill_health.effectiveness.agents._load import AgentChoice, resolve
+from skill_health.effectiveness.delivery.served import MODULES
 from skill_health.effectiveness.gateway._api import Upstream
 from skill_health.effectiveness.plan.choices import TrialChoices
 from skill_health.effectiveness.plan.plan import AgentModel
@@ -82,6 +83,11 @@ def _opened(spec: str, choices: TrialChoices, routing: RouterSettings, prices: P
         raise UsageError(
             f"{choice.name} lists skills in an order of its own, so it can have no arm {ordered}: leave it out"
         )
+    served = next((arm.name for arm in choices.arms if arm.served), "")
+    if served:
+        if not getattr(agent, "MCP", ""):
+            raise UsageError(f"{choice.name} takes no MCP server from us, so it can have no arm {served}: leave it out")
+        require_modules(f"the arm {served}", MODULES)
     upstream = None
     if choice.protocol:
         protocol = load_provider(choice.protocol)
@@ -100,7 +106,8 @@ def _opened(spec: str, choices: TrialChoices, routing: RouterSettings, prices: P
 def _is_reversed(arm: Arm, choices: TrialChoices) -> bool:
     """Whether an arm differs from an earlier one in the order of listing alone."""
     earlier = choices.arms[: choices.arms.index(arm)]
-    return any(sorted(each.subset) == sorted(arm.subset) and each.hint == arm.hint for each in earlier if arm.subset)
+    same = [each for each in earlier if (each.hint, each.delivery) == (arm.hint, arm.delivery)]
+    return any(sorted(each.subset) == sorted(arm.subset) for each in same if arm.subset)
 
 
 def server_of(choice: AgentChoice, routing: RouterSettings) -> str:

@@ -17,7 +17,7 @@ from skill_health.documents.effect_report import (
     TaskReport,
 )
 from skill_health.documents.effect_result import SCORED
-from skill_health.effectiveness.records import CONTROL, FULL, HINT, ORDER, SELF_GENERATED, TARGET
+from skill_health.effectiveness.records import CONTROL, FULL, ORDER, SELF_GENERATED, TARGET, condition_of
 from skill_health.text.near import list_some
 from skill_health.text.numbers import NOTHING, amount, bracket, count, format_number, p_value, quantity, share, with_n
 
@@ -26,6 +26,8 @@ MEASURES = {
     "cost_usd": "US dollars", "duration_ms": "ms", "turns": "turns", "tool_calls": "tool calls",
 }  # fmt: skip
 """What is measured beside success, as it is called, each per trial."""
+KINDS = {"discovery": "discovery penalty", "knowledge": "knowledge quality", "delivery": "delivery"}
+"""What contrasts between hints and between deliveries are about."""
 _OVER = {"controls": "controls", "all": "all tasks", None: "all tasks"}
 WHOLE = "(the whole collection)"
 SIMULATED = "SIMULATED: a script stood in for the agent, so these numbers say nothing about any model or any skill."
@@ -70,6 +72,21 @@ def label(contrast: ArmContrast) -> str:
     return f"{contrast.arm} - {contrast.against}"
 
 
+def delivered(arms: Sequence[ArmFigures]) -> list[ArmFigures]:
+    """The arms that stage skills, where they are delivered in several ways; none else."""
+    staged = [arm for arm in arms if arm.arm != CONTROL]
+    return staged if any("@" in arm.arm for arm in staged) else []
+
+
+def delivery_row(arm: ArmFigures) -> list[str]:
+    """What a delivery takes: tokens, and calls of the server where there is one."""
+    calls = NOTHING if arm.skill_calls is None else quantity(arm.skill_calls)
+    return [share(arm.success), quantity(arm.input_tokens), quantity(arm.output_tokens), calls, f"{arm.trials:,}"]
+
+
+DELIVERY_HEAD = ("arm", "success %", "tokens read", "tokens written", "calls of the server", "n")
+
+
 def creations(arm: ArmFigures) -> str:
     """What agents wrote for themselves, and what that took of what the arm took; "" for an arm where they do not."""
     made = arm.creation
@@ -96,15 +113,10 @@ _MEANINGS = {
 }
 
 
-def _condition(arm: str) -> str:
-    """The condition of an arm by its name; a report may name one that there is not."""
-    return arm.removesuffix(HINT).partition(":")[0]
-
-
 def explained(report: EffectReport) -> Iterator[str]:
     """What contrasts mean that are not called what they are, one sentence for all."""
     pairs = [(each.arm, each.against) for model in report.models for each in model.contrasts]
-    there = {(_condition(arm), _condition(against)) for arm, against in pairs}
+    there = {(condition_of(arm), condition_of(against)) for arm, against in pairs}
     said = [
         f"{arm} - {against} is {meaning}" for (arm, against), meaning in _MEANINGS.items() if (arm, against) in there
     ]

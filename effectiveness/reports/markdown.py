@@ -63,7 +63,8 @@ def contrasts(found: Sequence[ArmContrast]) -> Iterator[str]:
     """Every contrast with its interval and its tests."""
     rows = [
         [
-            text(_cells.label(each)), text(each.kind), points(each.delta), bracket(each.t), f"{each.differing} of {each.tasks}",
+            text(_cells.label(each)), text(_cells.KINDS.get(each.kind, each.kind)),
+            points(each.delta), bracket(each.t), f"{each.differing} of {each.tasks}",
             *_ps(each), f"{percent(each.normalised_gain)}", text(_cells.reason(each)) or NOTHING,
         ]
         for each in found
@@ -175,6 +176,15 @@ def arms(found: Sequence[ArmFigures], title: str = "Arms") -> Iterator[str]:
         yield ""
 
 
+def deliveries(found: Sequence[ArmFigures]) -> Iterator[str]:
+    """What each delivery of skills takes, per trial; nothing where all are files."""
+    rows = [[text(arm.arm), *_cells.delivery_row(arm)] for arm in _cells.delivered(found)]
+    if rows:
+        yield "### Deliveries of the skills, per trial"
+        yield ""
+        yield from markdown_table(_cells.DELIVERY_HEAD, rows)
+
+
 def best_of(found: Sequence[ArmFigures]) -> Iterator[str]:
     """What several tries at a task come to, beside the mean of single ones."""
     rows = [[text(cell) for cell in row] for row in _cells.best_of(found)]
@@ -273,6 +283,7 @@ def _model(report: EffectReport, model: ModelEffectReport) -> Iterator[str]:
     yield from skills(model)
     yield from contributions(model)
     yield from arms(model.arms)
+    yield from deliveries(model.arms)
     yield from best_of(model.arms)
     yield from costs(model.contrasts)
     yield from composition(model)

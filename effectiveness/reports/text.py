@@ -38,6 +38,12 @@ def arms(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[
         yield ""
 
 
+def deliveries(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
+    """What each delivery of skills takes, per trial; nothing where all are files."""
+    rows = [[arm.arm, *_cells.delivery_row(arm)] for arm in _cells.delivered(model.arms)]
+    yield from _titled("Deliveries of the skills, per trial", _cells.DELIVERY_HEAD, rows, look, width)
+
+
 def best_of(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
     """What several tries at a task come to, beside the mean of single ones."""
     yield from _titled(_cells.BEST_OF, _cells.BEST_OF_HEAD, [*_cells.best_of(model.arms)], look, width)
@@ -181,11 +187,12 @@ def _model(report: EffectReport, model: ModelEffectReport, look: RenderOptions, 
     yield from _loud((f"BIASED: {why}" for why in model.biased), look, width)
     yield from _verdict(model, look, width)
     yield ""
-    rows = [_row(_cells.label(each), each) for each in model.contrasts]
+    rows = [_row(_cells.label(each), each, _cells.KINDS.get(each.kind, "")) for each in model.contrasts]
     yield from _plot("Effect on success, in points", rows, look, width)
     yield from _plot(*_skills(model), look, width)
     yield from _contributions(model, look, width)
     yield from arms(model, look, width)
+    yield from deliveries(model, look, width)
     yield from best_of(model, look, width)
     yield from costs(model, look, width)
     yield from composition(model, look, width)

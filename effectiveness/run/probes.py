@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from msgspec import structs
 
 from skill_health.bench import durable
 from skill_health.bench.http.endpoint import Endpoint
+from skill_health.bench.http.json_values import mapping, objects
 from skill_health.bench.manifest import digest
 from skill_health.bench.providers._load import load_provider
 from skill_health.bench.redact import redacted
@@ -22,9 +25,10 @@ from skill_health.documents._record import decode_record, encode_record
 from skill_health.documents.effect_probe import AgentProbe, AgentProbes
 from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading, unproved_of
 from skill_health.effectiveness.agents._load import AgentChoice, Installed
+from skill_health.effectiveness.delivery.served import tool_names
 from skill_health.effectiveness.gateway._api import GatewayTrace, Upstream
 from skill_health.effectiveness.plan.plan import Planned, TrialPlan
-from skill_health.effectiveness.records import CONTROL, FULL, TARGET, Arm
+from skill_health.effectiveness.records import CONTROL, FILES, FULL, TARGET, Arm
 from skill_health.effectiveness.run.run import Expected
 from skill_health.effectiveness.run.runs import PROBES
 from skill_health.effectiveness.sandbox._run import SandboxError
@@ -33,7 +37,7 @@ from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.trial.agent_run import all_secrets, open_line, read_agent, run_agent
 from skill_health.effectiveness.trial.redact import redact
 from skill_health.effectiveness.trial.spec import TrialSpec
-from skill_health.effectiveness.trial.visibility import disagreements, others
+from skill_health.effectiveness.trial.visibility import disagreements, others, wanted_offers
 from skill_health.effectiveness.workspace.copies import make_copy
 from skill_health.effectiveness.workspace.workspace import open_workplace, removed
 from skill_health.skill.frontmatter import write
@@ -51,8 +55,9 @@ class Probe:
     `staged` are the names that were staged. `listed` are the names that the agent tells when it begins to work, or
     where it tells none, those of its listing command; `own` are the latter in any case. `offered` are the watched names
     (of staged skills and of the collection) that stood in its requests to a model. None where a source says nothing.
-    `version` is what the agent said of itself. `request` is its first request as the gateway saw it, redacted and cut.
-    `error` is why there is no evidence at all, one clear line; "" where there is some.
+    `version` is what the agent said of itself. `request` is its first request as the gateway saw it, redacted and cut,
+    `tools` are those that it offers, None where they cannot be told. `error` is why there is no evidence at all, one
+    clear line; "" where there is some.
     """
 
     staged: tuple[str, ...]
@@ -61,6 +66,7 @@ class Probe:
     own: tuple[str, ...] | None = None
     version: str | None = None
     request: bytes = b""
+    tools: tuple[str, ...] | None = None
     error: str = ""
 
 
@@ -95,6 +101,7 @@ def problems(cell: TrialSpec, probe: Probe, baseline: Probe | None) -> list[str]
             cell, probe.listed, probe.offered, _beside(cell, baseline, baseline.listed if baseline else None)
         ),
         *disagreements(cell, probe.own, None, _beside(cell, baseline, baseline.own if baseline else None)),
+        *(_other_tools(cell, probe.tools, baseline.tools) if baseline else ()),
     ]
     return list(dict.fromkeys(lines))
 
@@ -104,6 +111,37 @@ def _beside(cell: TrialSpec, baseline: Probe | None, listed: tuple[str, ...] | N
     if baseline is None or listed is None:
         return None
     return tuple(sorted(set(listed) - set(baseline.staged) - set(cell.collection)))
+
+
+def _other_tools(cell: TrialSpec, offered: tuple[str, ...] | None, bare: tuple[str, ...] | None) -> Iterator[str]:
+    """What a server of skills changes beside its own tools, against the tools of the same agent without skills."""
+    if not cell.arm.served or offered is None or bare is None:
+        return
+    agent = cell.choice.agent
+    own = {*tool_names(getattr(agent, "MCP", "")), *getattr(agent, "MCP_BRINGS", ())}
+    for names, words in ((set(offered) - set(bare) - own, "offered beside"), (set(bare) - set(offered), "gone with")):
+        if names:
+            yield f"tools {words} the server of skills: {', '.join(sorted(name[:64] for name in names)[:5])}"
+
+
+def tools_in(request: bytes) -> tuple[str, ...] | None:
+    """The names of the tools in a request to a model, in whatever protocol; None where it cannot be read."""
+    try:
+        data = json.loads(request)
+    except (ValueError, RecursionError):
+        return None
+    return tuple(_names(mapping(data).get("tools"))) if isinstance(data, dict) else None
+
+
+def _names(tools: Any) -> Iterator[str]:
+    """The names of tools; those of a group in the place of its own."""
+    for tool in objects(tools) if isinstance(tools, list) else ():
+        groups = [tool[key] for key in ("tools", "functionDeclarations", "function_declarations") if key in tool]
+        for group in groups:
+            yield from _names(group)
+        name = tool.get("name") or mapping(tool.get("function")).get("name")
+        if not groups and isinstance(name, str):
+            yield name
 
 
 async def _listing(cell: TrialSpec, errors: list[str]) -> tuple[str, ...] | None:
@@ -129,7 +167,7 @@ async def _closed(cell: TrialSpec, probe: Probe, errors: list[str]) -> Probe:
     async with removed(at.places.base):
         async with open_line(cell, at, closed=True) as line:
             stop = asyncio.Event()
-            watching = asyncio.ensure_future(_until_shown(set(probe.staged), line.look, stop))
+            watching = asyncio.ensure_future(_until_shown(wanted_offers(cell), line.look, stop))
             try:
                 ran = await run_agent(cell, at, line, cell.choice.agent.command, TIMEOUT, stop)
             except SandboxError as error:
@@ -145,7 +183,9 @@ async def _closed(cell: TrialSpec, probe: Probe, errors: list[str]) -> Probe:
     request = redact(seen.first_request, all_secrets(cell, line.key)) if seen else b""
     offered = seen.offered if seen else None
     listed = probe.own if reading.listed is None else reading.listed
-    return replace(probe, listed=listed, offered=offered, version=reading.version, request=request)
+    return replace(
+        probe, listed=listed, offered=offered, version=reading.version, request=request, tools=tools_in(request)
+    )
 
 
 async def _until_shown(staged: set[str], look: Callable[[], GatewayTrace | None], stop: asyncio.Event) -> None:
@@ -283,6 +323,7 @@ def to_ask(plan: TrialPlan) -> tuple[ProbeRequest, ...]:
         for (task_id, arm), skills in plan.staged.items():
             cell = plan.cell(Planned(tasks[task_id], model, arm, 0))
             what = [agent, model.program, model.version, plan.sandbox.name, plan.sandbox.version, plan.sandbox.image]
+            what += [arm.delivery] if arm.delivery != FILES else []
             mark = digest([*what, sorted(cell.collection.items()), [skill.digest for skill in skills]])
             asked = found.setdefault(mark, ProbeRequest(mark, agent, cell, model.server))
             asked.arms = sorted({*asked.arms, arm.name})
@@ -303,13 +344,15 @@ def _made(asked: ProbeRequest, probe: Probe, problems: Sequence[str]) -> AgentPr
         listed=probe.listed,
         own=probe.own,
         offered=probe.offered,
+        tools=probe.tools,
         request=blake2b(probe.request, digest_size=16).hexdigest() if probe.request else "",
         problems=tuple(dict.fromkeys([*filter(None, [probe.error]), *problems])),
     )
 
 
 def _probe(kept: AgentProbe) -> Probe:
-    return Probe(tuple(name for name, _ in kept.skills), kept.listed, kept.offered, kept.own, kept.version)
+    staged = tuple(name for name, _ in kept.skills)
+    return Probe(staged, kept.listed, kept.offered, kept.own, kept.version, tools=kept.tools)
 
 
 def _stored(folder: str) -> dict[str, AgentProbe]:

@@ -9,8 +9,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput, StreamReading, unproved_of
+from skill_health.effectiveness.delivery.served import server_command, tool_names
 from skill_health.effectiveness.gateway._api import GatewayLimits, GatewayTrace
 from skill_health.effectiveness.gateway.proxy import open_proxy
+from skill_health.effectiveness.sandbox._host import interpreter
 from skill_health.effectiveness.sandbox._in_process import run_in_process
 from skill_health.effectiveness.sandbox._resources import task_limits
 from skill_health.effectiveness.sandbox._run import run, to_the_end
@@ -44,8 +46,15 @@ class GatewaySession:
 
 
 def watched(cell: TrialSpec) -> dict[str, str]:
-    """The names and descriptions to look for in what an agent sends: of all skills of the run, as they are staged."""
-    return {**cell.collection, **{skill.name: skill.description for skill in cell.skills}}
+    """The names and descriptions to look for in what an agent sends.
+
+    They are those of all skills of the run, as they are staged, and of the tools of a server that gives skills.
+    """
+    return {
+        **cell.collection,
+        **{skill.name: skill.description for skill in cell.skills},
+        **tool_names(getattr(cell.choice.agent, "MCP", "")),
+    }
 
 
 @asynccontextmanager
@@ -102,6 +111,7 @@ def job_of(cell: TrialSpec, at: Workplace, line: GatewaySession) -> Job:
         settings={**cell.settings, "attempt": cell.attempt},
         arm=cell.arm.name,
         task=cell.task,
+        served=server_command(at.inside.python or interpreter(), at.store) if cell.arm.served else None,
         creating=cell.creating,
     )
 

@@ -7,6 +7,7 @@ import os
 import platform
 import secrets
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -22,7 +23,9 @@ from skill_health.documents._record import TokenUsage
 from skill_health.documents.effect_criteria import CriterionVerdict
 from skill_health.documents.effect_result import Invoked, TrialResult, TrialTests
 from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading, ToolUse, TrajectoryStep
+from skill_health.effectiveness.delivery.served import TOOLS, tool_of
 from skill_health.effectiveness.gateway._api import GatewayTrace
+from skill_health.effectiveness.records import PROMPT
 from skill_health.effectiveness.sandbox._resources import how_enforced, task_limits
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.trial.agent_run import AgentRun, timeout_of
@@ -66,6 +69,7 @@ def result_of(cell: TrialSpec, story: TrialRecord, hidden: tuple[str, ...]) -> T
     missing = outcome in ("infrastructure", "unjudged")
     counted = numbers(cell, story.ran.reading, story.seen) if story.ran else None
     notes = [*end.notes, *story.left.notes, *(counted.notes if counted else ())]
+    notes += _around_server(story.ran) if story.ran else ()
     notes += [problem] if problem and not missing else []
     ctrf = story.verified.ctrf if story.verified else CtrfReport()
     notes += [ctrf.problem] if ctrf.problem else []
@@ -102,7 +106,24 @@ def result_of(cell: TrialSpec, story: TrialRecord, hidden: tuple[str, ...]) -> T
         invocations=_staged_of(cell, reading.invocations),
         evidence=reading.evidence,
         seen=reading.listed,
+        skill_calls=_skill_calls(story.ran) if cell.arm.served else UNSET,
     )
+
+
+def _skill_calls(ran: AgentRun) -> dict[str, int] | None:
+    """How often each tool of the server was called. A stream of which something was left out does not tell."""
+    if ran.output.cut_stdout or not ran.reading.observable:
+        return None
+    called = Counter(tool_of(tool.name) for step in ran.reading.steps for tool in step.tools)
+    return {name: called[name] for name in TOOLS}
+
+
+def _around_server(ran: AgentRun) -> Iterator[str]:
+    """A note where the agent went past the server to the file that it serves."""
+    store = ran.job.served.store if ran.job.served else ""
+    tools = (tool for step in ran.reading.steps for tool in step.tools)
+    if store and any(os.path.dirname(store) in json.dumps(dict(tool.arguments), default=str) for tool in tools):
+        yield "the agent looked into the folder that the server of skills reads"
 
 
 def tally_of(report: CtrfReport) -> TrialTests | UnsetType:
@@ -112,9 +133,14 @@ def tally_of(report: CtrfReport) -> TrialTests | UnsetType:
 
 
 def _invoked(cell: TrialSpec, ran: AgentRun) -> Invoked:
-    """Whether a staged skill was opened. A stream of which something was left out cannot say that none was."""
+    """Whether a staged skill was opened. A stream of which something was left out cannot say that none was.
+
+    Nobody can see whether one that stands in the prompt was read.
+    """
     if not cell.skills:
         return "no"
+    if cell.arm.delivery == PROMPT:
+        return "not_observable"
     if _staged_of(cell, ran.reading.invocations):
         return "yes"
     return "not_observable" if ran.output.cut_stdout or not ran.reading.observable else "no"

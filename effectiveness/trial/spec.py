@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from skill_health.documents.effect_result import Key
-from skill_health.effectiveness.records import Arm, SkillCopy
+from skill_health.effectiveness.records import FILES, Arm, SkillCopy
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._api import Task
 
@@ -61,3 +61,8 @@ class TrialSpec:
     def key(self) -> Key:
         """What the run has exactly one result for."""
         return (self.task.id, self.choice.spec, self.arm.name, self.replication)
+
+    @property
+    def placed(self) -> tuple[SkillCopy, ...]:
+        """The skills that lie where the agent looks for some: all that are staged, or none if delivered otherwise."""
+        return self.skills if self.arm.delivery == FILES else ()

@@ -46,6 +46,7 @@ from skill_health.effectiveness.workspace.workspace import (
     changed_skills,
     digests_on_disk,
     fresh,
+    is_staged,
     open_workplace,
     removed,
 )
@@ -239,7 +240,7 @@ async def _trial(
         story, hidden = TrialRecord(made.end), all_secrets(cell)
     elif ready.problem:
         story, hidden = TrialRecord(AgentExit("infrastructure", ready.problem)), all_secrets(cell)
-    elif staged == {skill.name: skill.digest for skill in cell.skills}:
+    elif is_staged(cell, at):
         story, hidden = await _acted(cell, at)
     else:
         story = TrialRecord(disagreeing("what was staged is not on the disk as it was planned"))
@@ -305,7 +306,7 @@ def _collect(cell: TrialSpec, at: Workplace, hidden: tuple[str, ...], ready: Pre
     folder, workspace = cell.choice.agent.SKILLS, at.places.workspace
     # An agent may have locked its own workspace; what lies in it is looked at all the same.
     os.chmod(workspace, 0o700)
-    notes = [*ready.notes, *changed_skills(cell, workspace)]
+    notes = [*ready.notes, *changed_skills(cell, at)]
     tree = read_tree(workspace)
     links = image_links(at.own)
     mine = tuple(entry for entry in tree.entries if entry.kind != "link" or links.get(entry.path) != entry.target)

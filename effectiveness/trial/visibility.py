@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from skill_health.effectiveness.delivery.served import tool_names
 from skill_health.effectiveness.records import SELF_GENERATED
 from skill_health.effectiveness.trial.spec import TrialSpec
 
@@ -13,6 +14,13 @@ def others(cell: TrialSpec, listed: Collection[str] | None) -> tuple[str, ...] |
     if listed is None:
         return None
     return tuple(sorted(set(listed) - {skill.name for skill in cell.skills} - set(cell.collection)))
+
+
+def wanted_offers(cell: TrialSpec) -> set[str]:
+    """The names that an agent must offer its model at first: of the skills, or of the tools by which it gets them."""
+    if cell.arm.served:
+        return set(tool_names(getattr(cell.choice.agent, "MCP", "")))
+    return {skill.name for skill in cell.skills}
 
 
 def disagreements(
@@ -28,14 +36,20 @@ def disagreements(
     did not come to its first real request (`whole` is False), a skill that is missing in it is not missing.
     """
     staged = {skill.name for skill in cell.skills}
-    for names, verb, said in ((listed, "listed", True), (offered, "offered", whole)):
+    tools = set(tool_names(getattr(cell.choice.agent, "MCP", "")))
+    for names, wanted, verb, said in (
+        (listed, {skill.name for skill in cell.placed}, "listed", True),
+        (offered, wanted_offers(cell), "offered", whole),
+    ):
         if names is None:
             continue
         # Whether it can load what it wrote for itself is a matter of the agent's, and none of the plan's.
-        planned = staged if cell.arm.condition != SELF_GENERATED else set()
+        planned = wanted if cell.arm.condition != SELF_GENERATED else set()
         if said and (missing := sorted(planned - set(names))):
             yield f"{_named(missing)} staged and not {verb}"
-        if foreign := sorted((set(names) & set(cell.collection)) - staged):
+        # What a server has told of its skills may come back in a summary, or in the task of a helper.
+        allowed = wanted | staged if cell.arm.served and verb == "offered" else wanted
+        if foreign := sorted((set(names) & (set(cell.collection) | tools)) - allowed):
             yield f"{_named(foreign)} {verb} and not staged"
     found = others(cell, listed)
     if expected is not None and found is not None and (odd := sorted(set(found) ^ set(expected))):

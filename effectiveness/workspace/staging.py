@@ -11,11 +11,14 @@ from dataclasses import replace
 
 from skill_health.core.errors import UsageError
 from skill_health.core.files import blake2b
+from skill_health.effectiveness.delivery.served import text_of
 from skill_health.effectiveness.records import (
     AGAIN,
     CONDITIONS,
     CONTROL,
+    DELIVERIES,
     EVERY,
+    FILES,
     FULL,
     HINT,
     JOIN,
@@ -25,6 +28,7 @@ from skill_health.effectiveness.records import (
     PLACEBO,
     PLUS_ONE,
     PLUS_UNRELATED,
+    PROMPT,
     SELF_GENERATED,
     SUBSET,
     TARGET,
@@ -38,6 +42,7 @@ from skill_health.effectiveness.workspace.copies import SKILL, make_copy
 from skill_health.skill import frontmatter
 from skill_health.skill.decode import decode
 from skill_health.text.near import nearest
+from skill_health.text.patterns import lazy
 
 _SENTENCES = (
     "A lighthouse is a tower with a lamp at its top, and it stands where ships would otherwise lose their way.",
@@ -111,11 +116,21 @@ _MORE = {NEGATIVE: "irrelevant_skill", PLUS_ONE: "related_skill", PLUS_UNRELATED
 def parse_arm(text: str) -> Arm:
     """The arm that a name means, as `Arm.name` writes it. Raises UsageError with the near names."""
     bare = text.removesuffix(HINT)
-    condition, colon, argument = bare.partition(":")
-    arm = Arm(condition, argument, bare != text)
+    what, at, way = bare.rpartition("@")
+    # The name of a skill may hold the sign, too.
+    if at and (way in DELIVERIES or ":" not in what):
+        _refuse_delivery(way)
+    else:
+        at = ""
+    condition, colon, argument = (what if at else bare).partition(":")
+    arm = Arm(condition, argument, bare != text, way if at else FILES)
     if condition in _PLAIN and not colon:
         if condition == CONTROL and arm.hint:
             raise UsageError(f"the arm {text!r} cannot be: without skills there is nothing to hint at")
+        if condition == CONTROL and at:
+            raise UsageError(f"the arm {text!r} cannot be: without skills there is nothing to deliver")
+        if condition == SELF_GENERATED and arm.delivery != FILES:
+            raise UsageError(f"the arm {text!r} cannot be: what an agent writes for itself are files")
         return arm
     if condition == ORDER and not (argument.isascii() and argument.isdigit() and len(argument) < 10):
         raise UsageError(f"the arm {text!r} needs a seed, a whole number: {ORDER}:7")
@@ -134,13 +149,28 @@ def parse_arm(text: str) -> Arm:
     raise UsageError(f"there is no arm {text!r}; {hint}")
 
 
-def parse_arms(names: Iterable[str], hints: str = "no") -> tuple[Arm, ...]:
+def _refuse_delivery(way: str) -> None:
+    if way not in DELIVERIES:
+        near = nearest(way, DELIVERIES)
+        hint = f"did you mean {near!r}?" if near else f"there are {', '.join(DELIVERIES)}"
+        raise UsageError(f"there is no delivery {way!r}; {hint}")
+
+
+def parse_arms(names: Iterable[str], hints: str = "no", deliveries: Sequence[str] = (FILES,)) -> tuple[Arm, ...]:
     """The arms of a run, each once and in this order; `hints` adds ("also") or takes ("only") those with the hint.
 
-    The control has no hint, and is always among them: everything is compared with it. Raises UsageError.
+    Each arm is there once for each of the `deliveries`, but for those that name one themselves, for skills that the
+    agent writes, which are files, and for the target again, which has the first: it measures noise. The control has
+    neither, and is always among them: everything is compared with it. Raises UsageError.
     """
     given = [parse_arm(name) for name in names]
-    arms = [Arm(CONTROL), *(arm for arm in given if arm.condition != CONTROL)]
+    for way in deliveries:
+        _refuse_delivery(way)
+    arms = [Arm(CONTROL)]
+    for arm in (each for each in given if each.condition != CONTROL):
+        own = arm.delivery != FILES or arm.condition == SELF_GENERATED
+        ways = (arm.delivery,) if own else deliveries[:1] if arm.condition == AGAIN else deliveries
+        arms += [replace(arm, delivery=way) for way in ways]
     if hints != "no":
         hinted = [replace(arm, hint=True) for arm in arms[1:]]
         arms = [arms[0], *hinted] if hints == "only" else [*arms, *hinted]
@@ -196,6 +226,8 @@ def staged(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> tuple[Skill
         return "a negative control has no target"
     if not task.is_control and task.target_skills is None and arm.condition not in (*OF_CONTROLS, SELF_GENERATED):
         return "the task names no target_skill"
+    if arm.served and task.recipe is not None:
+        return "the task has an image of its own, in which no server of skills is started"
     names = _names(task, arm, copies)
     if isinstance(names, str):
         return names
@@ -238,10 +270,33 @@ def _names(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> Sequence[st
 
 
 def prompt_of(task: Task, arm: Arm, skills: Sequence[SkillCopy]) -> str:
-    """What the agent is told: the task, and with the hint a line that names the staged skills."""
-    if not (arm.hint and skills):
-        return task.prompt
-    return f"{task.prompt.rstrip()}\n\n{hint_line([skill.name for skill in skills])}\n"
+    """What the agent is told: the task, the skills where they are delivered so, and with the hint a line with names."""
+    parts = [skill_frame(skills)] if arm.delivery == PROMPT and skills else []
+    parts += [hint_line([skill.name for skill in skills])] if arm.hint and skills else []
+    return "\n\n".join([task.prompt.rstrip(), *parts]) + "\n" if parts else task.prompt
+
+
+_FRAME = "These are instructions for tasks of a certain kind, called skills. When one fits the task, do as it says."
+
+
+def skill_frame(skills: Sequence[SkillCopy]) -> str:
+    """The texts of skills as they stand in a prompt, between marks that no text of theirs can hold."""
+    texts = [(skill.name, " ".join(skill.description.split()), text_of(skill).rstrip()) for skill in skills]
+    mark = blake2b(repr(texts).encode("utf-8", "backslashreplace"), digest_size=6).hexdigest()
+    lines = [f"<skills {mark}>", _FRAME]
+    for name, description, text in texts:
+        lines += [f"<skill {mark}>", f"{name}: {description}", "", text, f"</skill {mark}>"]
+    return "\n".join([*lines, f"</skills {mark}>"])
+
+
+_END = lazy(r"\n</skills ([0-9a-f]{12})>")
+
+
+def frame_in(prompt: str) -> str:
+    """The skills in a prompt as `skill_frame` wrote them, with the blank line above; "" for none."""
+    mark = next((match.group(1) for match in reversed([*_END.finditer(prompt)])), "")
+    start, end = prompt.find(f"\n\n<skills {mark}>"), prompt.rfind(f"</skills {mark}>")
+    return prompt[start : end + len(f"</skills {mark}>")] if mark and 0 <= start < end else ""
 
 
 def hint_line(skills: Sequence[str]) -> str:

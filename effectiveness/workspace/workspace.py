@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import AbortedError
+from skill_health.core.files import read_whole
 from skill_health.effectiveness.agents._api import Command
+from skill_health.effectiveness.delivery.served import STORE, server_readable, store_of
 from skill_health.effectiveness.gateway.proxy import PORT, proxy_environment
 from skill_health.effectiveness.sandbox._api import BackEnd, InsidePaths, OwnImage, SandboxLimits, SandboxSession
 from skill_health.effectiveness.sandbox._host import SYSTEM, is_below
@@ -31,6 +33,8 @@ from skill_health.effectiveness.workspace.tree import FolderTree, contents, read
 
 _USUAL = SandboxLimits()
 _SOCKET, _PORT, _PROXY = "gateway", 8181, "proxy"
+_SERVED = "served"
+_MOST_STORED = 1 << 30
 _USER = "agent"
 _IMAGE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -102,7 +106,10 @@ class Workplace:
         found = needs(command.argv, cell.choice.agent, inside)
         others = [needs((program,), cell.choice.agent, inside) for program in command.programs]
         folders = [*found.folders, *(folder for other in others for folder in other.folders)]
-        readable = tuple(dict.fromkeys([*found.readable, *(path for other in others for path in other.readable)]))
+        served = server_readable(os.path.dirname(self.store)) if cell.arm.served else ()
+        readable = tuple(
+            dict.fromkeys([*found.readable, *(path for other in others for path in other.readable), *served])
+        )
         argv: tuple[str, ...] = found.argv
         shown: tuple[tuple[str, str], ...] = ()
         if self.own is not None:
@@ -137,6 +144,11 @@ class Workplace:
             own = [folder for folder in folders if not is_below(folder, SYSTEM)]
             return {"PATH": os.pathsep.join([*own, given, BIN])}
         return {"PATH": search_path("files" in self.sandbox.ISOLATES, folders)}
+
+    @property
+    def store(self) -> str:
+        """Where the skills lie that a server gives: beside the workspace, and of one path inside and outside."""
+        return os.path.join(self.places.base, _SERVED, STORE)
 
     @property
     def ceiling(self) -> dict[str, str]:
@@ -184,6 +196,11 @@ def open_workplace(cell: TrialSpec, place: str = "") -> Workplace:
         write_files(
             places.workspace, (File(path, file.data, file.executable) for path, file in staged_files(cell).items())
         )
+        if cell.arm.served:
+            folder = places.beside(_SERVED)
+            write_files(folder, [File(STORE, store_of(cell.skills, cell.arm.delivery))])
+            os.chmod(os.path.join(folder, STORE), 0o444)
+            os.chmod(folder, 0o555)
     except OSError as error:
         remove_tree(places.base)
         let_go(places.base)
@@ -221,9 +238,9 @@ def workplace(task: Task, places: Places, sandbox: BackEnd, image: str = "", *hi
 
 
 def staged_files(cell: TrialSpec) -> dict[str, File]:
-    """The files of all staged skills by their paths in the workspace."""
+    """The files of all skills that lie in the workspace, by their paths there."""
     folder = cell.choice.agent.SKILLS
-    return {f"{folder}/{skill.name}/{file.path}": file for skill in cell.skills for file in skill.files}
+    return {f"{folder}/{skill.name}/{file.path}": file for skill in cell.placed for file in skill.files}
 
 
 def starting_files(cell: TrialSpec, at: Workplace) -> Mapping[str, File]:
@@ -243,10 +260,27 @@ def digests_on_disk(workspace: str, folder: str) -> dict[str, str]:
     return {name: _digest(name, read_tree(os.path.join(place, name))) for name in names}
 
 
-def changed_skills(cell: TrialSpec, workspace: str) -> Iterator[str]:
+def is_staged(cell: TrialSpec, at: Workplace) -> bool:
+    """Whether the folder of skills, and the store of the server, hold what is planned and nothing else."""
+    on_disk = digests_on_disk(at.places.workspace, cell.choice.agent.SKILLS)
+    return on_disk == {skill.name: skill.digest for skill in cell.placed} and _is_stored(cell, at)
+
+
+def _is_stored(cell: TrialSpec, at: Workplace) -> bool:
+    if not cell.arm.served:
+        return True
+    try:
+        return read_whole(at.store, _MOST_STORED) == store_of(cell.skills, cell.arm.delivery)
+    except OSError:
+        return False
+
+
+def changed_skills(cell: TrialSpec, at: Workplace) -> Iterator[str]:
     """What is not as it was staged, one line for each skill."""
-    now = digests_on_disk(workspace, cell.choice.agent.SKILLS)
-    then = {skill.name: skill.digest for skill in cell.skills}
+    now = digests_on_disk(at.places.workspace, cell.choice.agent.SKILLS)
+    then = {skill.name: skill.digest for skill in cell.placed}
+    if not _is_stored(cell, at):
+        yield "the agent changed the skills of the server"
     for name in sorted(now.keys() | then.keys()):
         if now.get(name) != then.get(name):
             word = "added" if name not in then else "removed" if name not in now else "changed"

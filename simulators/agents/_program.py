@@ -37,7 +37,10 @@ def act(
         return 0
     if plan["open"]:
         path = f"{plan['skills']}/{plan['open']}/SKILL.md"
-        tools.use("read", {"path": path}, lambda: tools.read(path))
+        if plan["served"]:
+            tools.use("read_skill", {"name": plan["open"]}, lambda: "as the server gives it")
+        else:
+            tools.use("read", {"path": path}, lambda: tools.read(path))
     for _ in range(plan["lists"]):
         tools.use("list", {"path": "."}, tools.list_files)
     wait(plan["sleep"])

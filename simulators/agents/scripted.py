@@ -49,6 +49,8 @@ from skill_health.effectiveness.creation.written import FOLDER
 from skill_health.effectiveness.records import (
     AGAIN,
     CONTROL,
+    DELIVERIES,
+    FILES,
     FULL,
     JOIN,
     LEAVE_OUT,
@@ -57,6 +59,7 @@ from skill_health.effectiveness.records import (
     PLACEBO,
     PLUS_ONE,
     PLUS_UNRELATED,
+    PROMPT,
     SELF_GENERATED,
     TARGET,
     WITHOUT,
@@ -78,8 +81,9 @@ EFFECTS = {
     "target": TARGET, "negative": NEGATIVE, "full": FULL, "plus_one": PLUS_ONE, "plus_unrelated": PLUS_UNRELATED,
     "placebo": PLACEBO, "self_generated": SELF_GENERATED, "target_without": WITHOUT, "aa": AGAIN,
     "order": ORDER, "leave_one_out": LEAVE_OUT, "hint": "hint",
+    **{way: way for way in DELIVERIES if way != FILES},
 }  # fmt: skip
-"""Keys of effects -> the condition that has it; `hint` is added in every arm with the hint."""
+"""Keys of effects -> the condition that has it; `hint` is added in every arm with the hint, a delivery in its arms."""
 _CONTROLS = {"control_full": FULL, "control_negative": NEGATIVE}
 _SHARES = ("base", "invoke", "stray", "partial", "create", *FAILURES)
 _AMOUNTS = {"spread": 10.0, "sleep": 3600.0, "cost": 1000.0, "tokens": 1e8, "duration": 1e6}
@@ -210,7 +214,8 @@ def effect(plan: ScriptPlan, targets: tuple[str, ...] | None, arm: Arm, is_contr
     """The change in the share of successes against the control, before clipping."""
     if arm.condition == CONTROL:
         return 0.0
-    return _effect(plan, targets, arm, is_control) + (plan.effects.get("hint", 0.0) if arm.hint else 0.0)
+    more = [*(["hint"] if arm.hint else []), arm.delivery]
+    return _effect(plan, targets, arm, is_control) + sum(plan.effects.get(key, 0.0) for key in more)
 
 
 def _effect(plan: ScriptPlan, targets: tuple[str, ...] | None, arm: Arm, is_control: bool) -> float:
@@ -339,6 +344,7 @@ VERIFIED = ""
 EXTRA = ""
 IMPORTS: tuple[str, ...] = ()
 SIMULATED = True
+MCP = "{tool}"
 
 _FOLDER = ".scripted"
 _AGENT, _PLAN = f"{_FOLDER}/agent.py", f"{_FOLDER}/plan.json"
@@ -383,8 +389,8 @@ def _started(job: Job, plan: object, oracle: tuple[File, ...], simulation: Simul
 
 
 def _planned(job: Job, task: Task | None, plan: ScriptPlan, drawn: Drawn | None) -> dict[str, object]:
-    names = [skill.name for skill in job.skills]
-    common: dict[str, object] = {"skills": SKILLS, "home": job.home, "order": names}
+    names = [] if parse_arm(job.arm or CONTROL).delivery == PROMPT else [skill.name for skill in job.skills]
+    common: dict[str, object] = {"skills": SKILLS, "home": job.home, "order": names, "served": bool(job.served)}
     if task is None or drawn is None:
         return common
     oracle = task.oracle if drawn.success else None

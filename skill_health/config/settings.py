@@ -164,6 +164,7 @@ class Effectiveness(NamedTuple):
         "target_plus_unrelated",
     )
     hint: str = "no"
+    delivery: tuple[str, ...] = ("files",)
     reps: int = 3
     seed: int = 1
     sandbox: str = ""

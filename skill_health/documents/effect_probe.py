@@ -39,8 +39,12 @@ class AgentProbe(OpenRecord, frozen=True, kw_only=True):
     own: tuple[str, ...] | None
     """Those of its own listing command; null where it has none."""
     offered: tuple[str, ...] | None
-    """The skills of the collection that stood in its first request to a model; null where it sent none."""
+    """The skills of the collection, and the tools of a server of skills, that stood in its first request to a model;
+    null where it sent none.
+    """
     request: str
     """The hash of the first request, which is kept beside; empty for none."""
+    tools: tuple[str, ...] | None = None
+    """The tools that its first request offered the model; null where that cannot be read."""
     problems: tuple[str, ...]
     """What disagrees with the plan; nothing where all is as it should be."""

@@ -17,7 +17,9 @@ EfficiencyWord = Literal[
     "cheaper", "any text helps", "unexplained gain", "dearer", "no evidence", "not testable", "biased"
 ]
 EfficiencyMeasure = Literal["dollars", "tokens"]
-ContrastKind = Literal["primary", "secondary", "interaction", "calibration", "descriptive"]
+ContrastKind = Literal[
+    "primary", "secondary", "interaction", "discovery", "knowledge", "delivery", "calibration", "descriptive"
+]
 Correction = Literal["holm", "benjamini-hochberg", "none"]
 Flip = Literal["gained", "lost", "same", "missing"]
 
@@ -179,6 +181,8 @@ class ArmFigures(Record, frozen=True, kw_only=True):
     """Mean over tasks."""
     tool_calls: FullFigure
     """Mean over tasks."""
+    skill_calls: FullFigure | None = None
+    """Mean over tasks: calls of tools of the server of skills per trial; null where none gave the skills."""
     flags: tuple[Literal["floor", "ceiling"], ...]
     """floor: at most 5 % pass; ceiling: at least 95 % do."""
     creation: CreationFigures | None = None
@@ -240,7 +244,9 @@ class ArmContrast(Record, frozen=True, kw_only=True):
     against: str
     """What it is compared with."""
     kind: ContrastKind
-    """What it is for: primary decides the verdict, calibration and descriptive decide nothing."""
+    """What it is for: primary decides the verdict, calibration and descriptive decide nothing. discovery: what is lost
+    without the hint; knowledge: two deliveries with the hint; delivery: two without it.
+    """
     tasks: Count
     """Tasks of which both sides were scored."""
     differing: Count

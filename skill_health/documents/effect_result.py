@@ -119,6 +119,10 @@ class TrialResult(OpenRecord, frozen=True, omit_defaults=False):
     disagreement: str | UnsetType = UNSET
     """What the agent was offered against the plan, which ends the run; not there where nothing is known against it."""
 
+    skill_calls: Mapping[str, Count] | UnsetType | None = UNSET
+    """How often each tool of the server of skills was called; null where the stream of the agent cannot tell, not there
+    where no server gave the skills."""
+
     criteria: tuple[CriterionVerdict, ...] | UnsetType = UNSET
     """The verdict of each criterion of the task's rubric; not there where it has none."""
     creation: SkillCreation | UnsetType = UNSET

@@ -24,6 +24,7 @@ SHELL_TOOLS = (
     "run_command",
     "run",
 )
+HINTED = "for this task: read it first"
 READ_TOOLS = ("Read", "read", "read_file", "view")
 
 
@@ -35,8 +36,9 @@ class Play:
     watched skill is offered ("" for none); `before` counts the commands that come to nothing before either. `reader`
     chooses how a skill is opened: by a tool for skills where there is one ("skill"), a tool for files ("file") or the
     shell ("shell"); what is not there falls back to the shell. `error` is a status and a body that every call of a
-    model gets instead; with `refuses` the model refuses in its protocol's own way. `final` is its last message, or
-    makes that of every text in the last request.
+    model gets instead; with `refuses` the model refuses in its protocol's own way.
+    Where a server has skills, it lists and reads them; without `looks` only where the prompt names a skill. `final` is
+    its last message, or makes that of every text in the last request.
     """
 
     watched: Mapping[str, str] = field(default_factory=dict)
@@ -48,6 +50,7 @@ class Play:
     reader: str = "skill"
     error: tuple[int, Mapping[str, Any]] | None = None
     refuses: bool = False
+    looks: bool = True
 
 
 @dataclass(frozen=True)
@@ -89,8 +92,15 @@ def move(play: Play, asked: Asked) -> Call | str:
         return "ok"
     seen = offered(play, asked.text)
     work = play.work if seen else play.half
+    served = {
+        tail: tool for tail in ("list_skills", "read_skill") for tool in asked.tools if tool.endswith(tail)
+    } if play.looks or HINTED in asked.text else {}  # fmt: skip
+    if served:
+        opened = [(served["list_skills"], {}), *((served["read_skill"], {"name": name}) for name in seen)]
+    else:
+        opened = [_open(play, asked, name) for name in seen]
     idle = [f"echo step {number}" for number in range(play.before)]
-    calls = [*(_open(play, asked, name) for name in seen), *(_run(asked, words) for words in (*idle, work) if words)]
+    calls = [*opened, *(_run(asked, words) for words in (*idle, work) if words)]
     if asked.answered >= len(calls):
         return play.final if isinstance(play.final, str) else play.final(asked.text)
     name, arguments = calls[asked.answered]

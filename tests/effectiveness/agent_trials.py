@@ -33,6 +33,7 @@ from skill_health.effectiveness.sandbox import bubblewrap
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.effectiveness.trial.trial import run_trial
+from skill_health.effectiveness.trial.visibility import wanted_offers
 from skill_health.effectiveness.workspace.staging import parse_arm, prompt_of, staged
 
 VARIABLE = "SKILL_HEALTH_AGENTS"
@@ -136,16 +137,16 @@ def three_conditions(stage: Stage, task: Task) -> dict[str, tuple[TrialResult, P
     return done
 
 
-def probes_agree(stage: Stage, task: Task, own: bool) -> None:
+def probes_agree(stage: Stage, task: Task, own: bool, arms: tuple[str, ...] = ARMS) -> None:
     """Before anything is spent the agent shows each set of skills, whichever way it is asked."""
     baseline: Probe | None = None
     stage.server.clear()
-    for arm in ARMS:
+    for arm in arms:
         cell = stage.cell(task, arm, expected=None)
         probe = asyncio.run(run_probe(cell))
         assert problems_of(cell, probe, baseline) == []
-        staged = {skill.name for skill in cell.skills}
-        assert set(probe.offered or ()) == staged == set(probe.listed or ())
+        assert set(probe.offered or ()) == wanted_offers(cell)
+        assert set(probe.listed or ()) == {skill.name for skill in cell.placed}
         assert (probe.own is not None) == own and probe.error == ""
         assert stage.server.requests == []
         baseline = baseline or probe

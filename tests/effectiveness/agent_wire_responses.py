@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agent_play import USAGE, Asked, Call, Play, strings
@@ -15,8 +15,8 @@ def asked(body: Mapping[str, Any], path: str) -> Asked:
     return Asked(
         "\n".join(strings(body)),
         {
-            tool.get("name") or tool["type"]: tool.get("parameters", {})
-            for tool in body.get("tools", [])
+            f"{space}{tool.get('name') or tool['type']}": tool.get("parameters", {})
+            for space, tool in _tools(body)
             if tool.get("type") == "function"
         },
         sum(str(item.get("type", "")).endswith("_output") for item in items),
@@ -26,6 +26,15 @@ def asked(body: Mapping[str, Any], path: str) -> Asked:
     )
 
 
+def _tools(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The tools, each with the name of its server in front where it has one."""
+    for tool in body.get("tools", []):
+        if tool.get("type") == "namespace" and str(tool.get("name")).startswith("mcp__"):
+            yield from ((f"{tool['name']}/", each) for each in tool["tools"])
+        else:
+            yield "", tool
+
+
 def answer(said: Call | str, asked: Asked, play: Play, nth: int) -> Events | dict[str, Any]:
     """The whole answer, or its events where a stream was asked for."""
     item: dict[str, Any] = (
@@ -33,7 +42,7 @@ def answer(said: Call | str, asked: Asked, play: Play, nth: int) -> Events | dic
             "type": "function_call",
             "id": f"fc_{nth}",
             "call_id": f"{said.call_id}_{nth}",
-            "name": said.name,
+            **dict(zip(("name", "namespace"), said.name.split("/")[::-1], strict=False)),
             "arguments": said.raw,
             "status": "completed",
         }

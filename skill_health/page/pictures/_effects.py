@@ -25,6 +25,9 @@ _KINDS = {
     "primary": (SERIES[0], "circle"),
     "secondary": (SERIES[1], "square"),
     "interaction": (SERIES[2], "diamond"),
+    "discovery": (SERIES[3], "square"),
+    "knowledge": (SERIES[4], "square"),
+    "delivery": (SERIES[5], "square"),
     "calibration": (SERIES[6], "triangle-up"),
     "descriptive": (SERIES[6], "triangle-down"),
 }

@@ -90,9 +90,9 @@ def of_tasks(trials: Trials, model: str, tasks: Collection[str]) -> list[Trial]:
 
 def order(trial: Trial) -> tuple[Any, ...]:
     """What is looked at first: the arms with the skill, then by task and replication."""
-    # A hint behind the arm's name is the same skills with more told.
+    # A hint or a delivery behind the arm's name is the same skills, told otherwise.
     line = trial.line
-    arm = line.arm.partition("+hint")[0]
+    arm = line.arm.partition("+hint")[0].partition("@")[0]
     rank = _ARMS.index(arm) if arm in _ARMS else len(_ARMS)
     return (rank, line.task_id, line.replication, line.arm, trial.origin)
 

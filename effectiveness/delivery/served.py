@@ -1,0 +1,156 @@
+"""What a server of skills is made of on our side: its tools, its store, and how an agent starts it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.util import find_spec
+from typing import Any
+
+from skill_health.effectiveness.records import COMPILED, SkillCopy
+from skill_health.effectiveness.workspace.copies import SKILL
+from skill_health.skill.compile import compiled_passages
+from skill_health.skill.decode import decode
+from skill_health.text.patterns import lazy
+
+SERVER, STORE = "skills", "skills.json"
+MODULES = ("mcp",)
+"""What the server is made with: the official SDK."""
+_PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "serve.py")
+_NEEDED = (
+    "mcp",
+    "anyio",
+    "pydantic",
+    "pydantic_core",
+    "typing_extensions",
+    "annotated_types",
+    "jsonschema",
+    "starlette",
+)
+_AT_STORE = 4
+_PARAGRAPH = lazy(r"\n[ \t]*\n\s*")
+
+
+def _tool(title: str, description: str, required: tuple[str, ...] = (), **properties: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+    return {"name": title, "description": description, "inputSchema": schema}
+
+
+TOOLS: Mapping[str, dict[str, Any]] = {
+    tool["name"]: tool
+    for tool in (
+        _tool(
+            "list_skills",
+            "List the skills that are there, instructions for tasks of a certain kind, each with its description. Look "
+            "here before you begin; when a description fits the task, read that skill with read_skill and do as it says.",
+        ),
+        _tool(
+            "read_skill",
+            "Read the instructions of one skill, or one of its further files.",
+            ("name",),
+            name={"type": "string", "description": "The name of the skill, as list_skills gives it."},
+            file={"type": "string", "description": "A further file of the skill; its instructions if left out."},
+            part={"type": "integer", "minimum": 1, "description": "The part of a long text, counted from 1."},
+        ),
+        _tool(
+            "search_skills",
+            "Find the passages of all skills that hold words of a query.",
+            ("query",),
+            query={"type": "string", "description": "A few words."},
+        ),
+    )
+}
+"""The tools of the server by their names, as the protocol describes tools."""
+READ = "read_skill"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCommand:
+    """How an agent starts the server: the words of the command, and the folders where the SDK lies."""
+
+    command: tuple[str, ...]
+    libraries: tuple[str, ...]
+
+    @property
+    def store(self) -> str:
+        """The file that it serves, as it is called inside."""
+        return self.command[_AT_STORE]
+
+
+def tool_names(pattern: str) -> dict[str, str]:
+    """What an agent calls the tools before its model, each with its description; none for one that takes no server."""
+    return (
+        {pattern.format(server=SERVER, tool=name): tool["description"] for name, tool in TOOLS.items()}
+        if pattern
+        else {}
+    )
+
+
+def tool_of(name: str) -> str:
+    """The tool of the server that an agent's stream means by a name, "" for none."""
+    tail = next((tool for tool in TOOLS if name == tool or name.endswith(f"_{tool}")), "")
+    return tail if name[: len(name) - len(tail)] in ("", f"{SERVER}_", f"mcp__{SERVER}__", f"{SERVER}__") else ""
+
+
+def store_of(skills: Iterable[SkillCopy], delivery: str) -> bytes:
+    """What the server gives: the same skills give the same bytes."""
+    stored = {"tools": list(TOOLS.values()), "skills": [_stored(skill, delivery) for skill in skills]}
+    return json.dumps(stored, ensure_ascii=True, sort_keys=True).encode("ascii")
+
+
+@lru_cache(512)
+def _stored(skill: SkillCopy, delivery: str) -> dict[str, Any]:
+    text = text_of(skill)
+    shown, passages = compiled_passages(text) if delivery == COMPILED else (text, _paragraphs(text))
+    files = {file.path: whole for file in skill.files if file.path != SKILL and (whole := _text(file.data)) is not None}
+    return {
+        "name": skill.name,
+        "description": skill.description,
+        "text": shown,
+        "passages": passages,
+        "files": dict(sorted(files.items())),
+    }
+
+
+def text_of(skill: SkillCopy) -> str:
+    """The SKILL.md of a skill as text."""
+    return decode(next((file.data for file in skill.files if file.path == SKILL), b""))[0]
+
+
+def _text(data: bytes) -> str | None:
+    if b"\0" in data:
+        return None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def _paragraphs(text: str) -> tuple[tuple[int, str], ...]:
+    """The paragraphs of a text, each with its first line."""
+    found, start, line = [], 0, 1
+    for end, after in [*((match.start(), match.end()) for match in _PARAGRAPH.finditer(text)), (len(text), len(text))]:
+        if text[start:end].strip():
+            found.append((line, text[start:end]))
+        line += text.count("\n", start, after)
+        start = after
+    return tuple(found)
+
+
+@cache
+def _folders() -> tuple[str, ...]:
+    specs = (find_spec(name) for name in _NEEDED)
+    return tuple(dict.fromkeys(os.path.dirname(os.path.dirname(spec.origin)) for spec in specs if spec and spec.origin))
+
+
+def server_command(python: str, store: str) -> ServerCommand:
+    """The server over the store at this path, run by this interpreter."""
+    return ServerCommand((python, "-I", "-S", _PROGRAM, store, *_folders()), _folders())
+
+
+def server_readable(folder: str) -> tuple[str, ...]:
+    """What a sandbox must show for the server: its store, its program and the libraries."""
+    return (folder, _PROGRAM, *_folders())

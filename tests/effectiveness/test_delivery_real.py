@@ -1,0 +1,114 @@
+"""Deliveries to real agents: five cases by one command, the model being played on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from agent_server import AgentServer, Play
+from agent_trials import Stage, plant, probes_agree, program, tasks
+from effects_made import replace
+from run_made import SKILLS, rows, the_run, write_collection
+from trial_bench import needs_bubblewrap
+
+from skill_health.effectiveness.agents._load import available
+
+pytestmark = pytest.mark.real
+AGENTS = {"claude-code": ("claude", "anthropic"), "codex": ("codex", "openai-responses")}
+CASES = ("control", "target", "target@compiled", "target+hint", "target@compiled+hint")
+TASKS = 6
+KEY = "sk-live-0123456789abcdef"
+# A model that opens what it is offered, and asks a server only where the prompt names a skill.
+PLAY = Play(
+    watched={name: f"Does {name}. Use when {name} is needed." for name in SKILLS},
+    folder=".agents/skills",
+    work="grep -c crate crates.txt > answer.txt",
+    looks=False,
+)
+
+
+def test_five_cases_by_one_command(tmp_path: Path) -> None:
+    needs_bubblewrap()
+    bins = tmp_path / "bin"
+    bins.mkdir()
+    for name, _ in AGENTS.values():
+        (bins / name).symlink_to(program(name))
+    root = write_collection(tmp_path / "c", TASKS, 0)
+    with AgentServer(PLAY) as server:
+        tables = "".join(
+            f'[router.providers.{name}]\nprotocol = "{protocol}"\nbase-url = "{server.url}"\nkey-env = "THE_KEY"\n'
+            f'[router.prices."{name}:m"]\ninput = 1\noutput = 5\n'
+            for name, (_, protocol) in AGENTS.items()
+        )
+        (root / "skill-health.toml").write_text(tables, "utf-8")
+        words = [
+            sys.executable, "-m", "skill_health", "effectiveness", "run", "tasks", "--config",
+            "skill-health.toml", "--agents",
+            ",".join(f"{name}:{name}:m" for name in AGENTS), "--arms", "target", "--delivery", "files,compiled", "--hint",
+            "also", "--reps", "1", "--quiet", "--max-runs", "100", "--concurrency", "3", "--format", "md",
+        ]  # fmt: skip
+        env = os.environ | {
+            "THE_KEY": KEY, "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
+            "PATH": f"{bins}:{os.environ['PATH']}",
+        }  # fmt: skip
+        done = subprocess.run(words, cwd=root, env=env, capture_output=True, encoding="utf-8", timeout=1800)
+        assert server.faults == []
+    assert done.returncode == 0, done.stderr
+    folder = the_run(root / "reports")
+    results = rows(folder / "results.jsonl")
+    assert len(results) == len(AGENTS) * len(CASES) * TASKS
+    for row in results:
+        helped = row["arm"] not in ("control", "target@compiled")
+        assert (row["outcome"], row["invoked"], row["error"]) == (*(("pass", "yes") if helped else ("fail", "no")), "")
+        calls = {"list_skills": 1, "read_skill": 1, "search_skills": 0} if helped else dict.fromkeys(
+            ("list_skills", "read_skill", "search_skills"), 0
+        )  # fmt: skip
+        assert row.get("skill_calls") == (calls if "@compiled" in row["arm"] else None)
+    probes = json.loads((folder / "probe.json").read_text())["probes"]
+    assert [probe["problems"] for probe in probes] == [[]] * len(probes)
+    served = [probe for probe in probes if "target@compiled" in probe["arms"]]
+    assert {tuple(probe["arms"]) for probe in served} == {("target@compiled", "target@compiled+hint")}
+    assert {len(probe["offered"]) for probe in served} == {3}
+    report = json.loads((folder / "report.json").read_text())
+    for model in report["models"]:
+        found = {each["name"]: (each["kind"], each["delta"]["value"]) for each in model["contrasts"]}
+        assert found["target-control"] == ("primary", 1.0)
+        assert found["target@compiled-target"] == ("delivery", -1.0)
+        assert found["target@compiled+hint-target+hint"] == ("knowledge", 0.0)
+        assert found["target+hint-target"] == ("discovery", 0.0)
+        assert found["target@compiled+hint-target@compiled"] == ("discovery", 1.0)
+        arms = {arm["arm"]: arm for arm in model["arms"]}
+        assert arms["target@compiled+hint"]["skill_calls"]["value"] == 2.0
+        assert arms["target"].get("skill_calls") is None
+    assert "Deliveries of the skills" in done.stdout
+    print(done.stdout)
+    files = [path for path in (root / "reports").rglob("*") if path.is_file()]
+    assert [path for path in files if KEY.encode() in path.read_bytes()] == []
+
+
+@pytest.fixture(params=[("claude-code", "claude"), ("codex", "codex"), ("opencode", "opencode"), ("loop", "")])
+def stage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    needs_bubblewrap()
+    name, wanted = request.param
+    found = program(wanted) if wanted else ""
+    plant(monkeypatch, tmp_path / "home")
+    (tmp_path / "trials").mkdir()
+    with AgentServer() as server:
+        yield Stage(name, found, server, tmp_path / "trials", "bubblewrap")
+
+
+def test_a_server_gives_a_skill_that_lies_nowhere_else(stage: Stage) -> None:
+    (task, *_) = tasks()
+    probes_agree(stage, task, own=stage.agent != "loop", arms=("control", "target@mcp", "target@compiled", "target"))
+    result, place = stage.trial(task, "target@compiled", replace(stage.play(task), looks=True))
+    assert (result.outcome, result.error, result.invoked) == ("pass", "", "yes")
+    assert result.skill_calls == {"list_skills": 1, "read_skill": 1, "search_skills": 0}
+    assert "Compiled from SKILL.md" in (place / "trajectory.json").read_text()
+
+
+def test_every_agent_that_takes_no_server_says_nothing_of_one() -> None:
+    assert {info.name for info in available() if getattr(info.agent, "MCP", "")} >= set(AGENTS)
