@@ -103,7 +103,7 @@ def stage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_server_gives_a_skill_that_lies_nowhere_else(stage: Stage) -> None:
     (task, *_) = tasks()
-    probes_agree(stage, task, own=stage.agent != "loop", arms=("control", "target@mcp", "target@compiled", "target"))
+    probes_agree(stage, task, own=True, arms=("control", "target@mcp", "target@compiled", "target"))
     result, place = stage.trial(task, "target@compiled", replace(stage.play(task), looks=True))
     assert (result.outcome, result.error, result.invoked) == ("pass", "", "yes")
     assert result.skill_calls == {"list_skills": 1, "read_skill": 1, "search_skills": 0}
