@@ -149,9 +149,9 @@ def test_red_and_green_need_what_is_sure_and_of_now(effects: list[list[ModelEffe
     if found.tone == "bad":
         assert "harmful" in {each.verdict for own in [*sure, [e for e in whole if not e.preliminary]] for each in own}
     if found.tone == "good":
-        assert all("helps" in {each.verdict for each in own} for own in sure)
+        assert all({"helps", "cheaper"} & {each.verdict for each in own} for own in sure)
     for own, each in zip(sure, verdicts, strict=True):
-        assert each.tone not in ("bad", "good") or {one.verdict for one in own} & {"helps", "harmful"}
+        assert each.tone not in ("bad", "good") or {one.verdict for one in own} & {"helps", "cheaper", "harmful"}
         assert each.word.startswith(("preliminary: ", "out of date: ")) <= (each.tone in ("unknown", "warn"))
     assert all(re.search(r"\[[^\]]+\] over \d+ task", part) for part in found.reason.split("; ") if "points" in part)
 
