@@ -6,6 +6,7 @@ import importlib
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from run_made import SKILLS, rows, the_run, write_collection
 
 from skill_health.cli import main
 from skill_health.effectiveness import agents
+from skill_health.effectiveness.plan.opening import version_of
 
 NAME = "skill_health.effectiveness.agents.acme"
 BLOCK = re.compile(r"^`effectiveness/agents/acme\.py`:\n\n````python\n(.*?)^````$", re.MULTILINE | re.DOTALL)
@@ -49,33 +51,32 @@ def test_it_is_listed_with_its_program(capsys: pytest.CaptureFixture[str]) -> No
     assert (row["ready"], row["version"], row["checked_with"]) == (True, "3.1.0", "3.1.0")
 
 
-@pytest.mark.slow
-def test_a_benchmark_runs_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    collection = write_collection(tmp_path / "c", 2, 1)
-    monkeypatch.chdir(collection)
+def benchmark(collection: Path, server: AgentServer, *more: str, agents: str = "acme:here:m") -> int:
+    """The exit code of a run in the collection, which is the current folder."""
+    prices = "".join(f'[router.prices."here:{model}"]\ninput = 1\noutput = 5\n' for model in "mn")
+    (collection / "skill-health.toml").write_text(
+        f'[router.providers.here]\nprotocol = "openai"\nbase-url = "{server.url}/v1"\nkey-env = "THE_KEY"\n{prices}',
+        "utf-8",
+    )
+    command = [
+        "effectiveness", "run", "tasks", "--config", "skill-health.toml", "--agents", agents, "--arms", "target",
+        "--reps", "1", "--sandbox", "none", "--max-budget-usd", "5", "--quiet",
+    ]  # fmt: skip
+    return main([*command, *more])
+
+
+@pytest.fixture
+def collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = write_collection(tmp_path / "c", 2, 1)
+    monkeypatch.chdir(root)
     monkeypatch.setenv("THE_KEY", "sk-live-0123456789abcdef")
+    return root
+
+
+@pytest.mark.slow
+def test_a_benchmark_runs_with_it(collection: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with AgentServer(PLAY) as server:
-        (collection / "skill-health.toml").write_text(
-            f'[router.providers.here]\nprotocol = "openai"\nbase-url = "{server.url}/v1"\nkey-env = "THE_KEY"\n'
-            '[router.prices."here:m"]\ninput = 1\noutput = 5\n',
-            "utf-8",
-        )
-        command = [
-            "effectiveness",
-            "run",
-            "tasks",
-            "--config",
-            "skill-health.toml",
-            "--agents",
-            "acme:here:m",
-            "--arms",
-            "target",
-            "--reps",
-            "1",
-        ]
-        code = main([*command, "--sandbox", "none", "--max-budget-usd", "5", "--quiet"])
+        code = benchmark(collection, server)
     assert code == 0, capsys.readouterr().err
     results = rows(the_run(collection / "reports") / "results.jsonl")
     assert sorted((row["arm"], row["outcome"], row["invoked"]) for row in results) == [
@@ -84,3 +85,22 @@ def test_a_benchmark_runs_with_it(
     assert {row["cost_source"] for row in results} == {"gateway"}
     for row in results:
         assert row["usage"]["input_tokens"] > 0 and row["error"] == ""
+
+
+@pytest.mark.slow
+def test_a_new_version_of_its_program_does_its_trials_again_and_no_others(
+    collection: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with AgentServer(PLAY) as server:
+        assert benchmark(collection, server, agents="acme:here:m,loop:here:n") == 0, capsys.readouterr().err
+        before = Counter(request.body["model"] for request in server.requests if request.model_call)
+        server.clear()
+        program = tmp_path / "bin/acme-agent"
+        shebang, _, rest = program.read_text().partition("\n")
+        newer = '[ "$1" = --version ] && echo acme-agent 3.2.0 && exit'
+        version_of.cache_clear()  # a process of its own has none
+        program.write_text(f"{shebang}\n{newer}\n{rest}")
+        code = benchmark(collection, server, "--extend", "last", agents="acme:here:m,loop:here:n")
+        assert code == 0, capsys.readouterr().err
+        after = Counter(request.body["model"] for request in server.requests if request.model_call)
+    assert set(before) == {"m", "n"} and after == {"m": before["m"]}
