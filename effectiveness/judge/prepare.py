@@ -24,10 +24,11 @@ from skill_health.documents.judge_manifest import (
     JudgeManifest,
     LeftOutTrial,
 )
-from skill_health.documents.judge_result import JudgeResult
+from skill_health.documents.judge_result import JudgedCall, JudgeResult
 from skill_health.effectiveness.judge.asking.answer import JudgeAnswer
 from skill_health.effectiveness.judge.asking.question import RULES_DIGEST
 from skill_health.effectiveness.judge.by_agent import USUAL, AgentSurroundings
+from skill_health.effectiveness.judge.carry import VoteMarks, carried_lines, count_carried, find_carried, mark_vote
 from skill_health.effectiveness.judge.families import parse_families
 from skill_health.effectiveness.judge.opening import OpenJudge, judge_keys, open_judges, refuse_relatives
 from skill_health.effectiveness.judge.plan import (
@@ -85,13 +86,14 @@ class JudgeChoices:
 
 @dataclass(frozen=True, slots=True)
 class PreparedJudging(Generic[SomeVote, AnyAnswer]):
-    """A judging that can begin. `keys` are kept out of files."""
+    """A judging that can begin. `keys` are kept out of files; `carried` are answers that need not be asked for."""
 
     plan: VotePlan[SomeVote, AnyAnswer]
     place: RunLocation
     prices: PriceTable
     forecast: JudgeForecast
     keys: tuple[str, ...]
+    carried: Mapping[VoteKey, JudgedCall]
 
 
 def prepare_judging(
@@ -108,7 +110,8 @@ def prepare_judging(
     """Open the judges, freeze what is judged, and find its folder below the run's; nothing is written or asked.
 
     `rubrics` are those of tasks by their ids. That folder is the judging that is `named`, else an unfinished one of the
-    same identity (not when `anew`), else a new one. Raises UsageError for everything that the user can fix.
+    same identity (not when `anew`), else a new one. Unless `anew`, answers of judgings of the runs that it
+    extends are taken over where nothing has changed. Raises UsageError for everything that the user can fix.
     """
     judges, prices, keys, share = open_panel(run, choices, routing, keyless)
     mine = {task.id: rubrics[task.id] for task in run.manifest.tasks if task.id in rubrics and rubrics[task.id].judged}
@@ -127,9 +130,31 @@ def prepare_judging(
     place = find_place(run.folder, record_values(manifest), time, OF_JUDGING, named, anew, keys)
     if place.stored is not None:
         plan = replace(plan, judges=at_stored_prices(judges, convert_record(place.stored, JudgeManifest).models))
-    done = cast("frozenset[VoteKey]", place.done)
-    told_before = forecast_votes(plan, prices.version, done, _notes(plan, left_out))
-    return PreparedJudging(plan, place, prices, told_before, keys)
+    carried = (
+        {} if anew else find_carried(run, JUDGING, mark_votes(manifest), lambda key: [key[:4]], _marks, JudgeResult)
+    )
+    done = cast("frozenset[VoteKey]", place.done) | carried.keys()
+    told_before = forecast_votes(plan, prices.version, done, [*_notes(plan, left_out), *told_of(carried)])
+    return PreparedJudging(plan, place, prices, told_before, keys, carried)
+
+
+def mark_votes(manifest: JudgeManifest) -> VoteMarks:
+    """A hash of what each answer of a judging depends on; of the workspace, where an agent judges."""
+    return {
+        (*trial.key, judge.spec, vote): mark_vote(manifest, judge, trial.digest, trial.workspace if judge.agent else "")
+        for trial in manifest.trials
+        for judge in manifest.models
+        for vote in range(votes_on(trial, manifest.votes))
+    }
+
+
+def _marks(values: Mapping[str, Any]) -> VoteMarks:
+    return mark_votes(convert_record(values, JudgeManifest))
+
+
+def told_of(carried: Mapping[VoteKey, JudgedCall]) -> Iterator[str]:
+    """What a forecast says of answers that are taken over."""
+    return carried_lines(count_carried(carried.values()), "call")
 
 
 class JudgePanel(NamedTuple):

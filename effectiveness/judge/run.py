@@ -26,6 +26,7 @@ from skill_health.documents.judge_result import JudgedCall
 from skill_health.documents.router_attempt import AttemptReply
 from skill_health.effectiveness.judge.asking.question import JudgeQuestion
 from skill_health.effectiveness.judge.by_agent import AgentQuestion, JudgeAgent, ask_agent
+from skill_health.effectiveness.judge.carry import carry_over
 from skill_health.effectiveness.judge.opening import OpenJudge
 from skill_health.effectiveness.judge.plan import (
     AnyAnswer,
@@ -358,6 +359,7 @@ async def _run(
 ) -> str:
     """Ask; why it stopped before its end, "" where it did not."""
     planned = sum(1 for _ in prepared.plan.keys())  # noqa: SIM118
+    await carry_over(prepared.carried, runner.journal)
     if not (left := runner.left()):
         return ""
 
@@ -375,8 +377,11 @@ async def _run(
 
 
 def _budget(terms: JudgeRunOptions, journal: Journal) -> Budget:
-    """The caps, with what earlier processes spent: by their attempts, and not less than their results took."""
-    attempts, usd = _spent(list(journal.results.values()))
+    """The caps, with what earlier processes spent: by their attempts, and not less than their results took.
+
+    What was taken over was paid for in another judging.
+    """
+    attempts, usd = _spent([record for record in journal.results.values() if not record.get("taken_from")])
     past = journal.past
     return Budget(terms.max_runs, terms.max_usd, attempts=max(past.attempts, attempts), spent=max(past.usd, usd))
 

@@ -51,11 +51,13 @@ class JudgeReport(OpenRecord, frozen=True, kw_only=True, omit_defaults=False):
     left_out: tuple[LeftOutTrial, ...]
     """Trials that were not judged, and why."""
     cost_usd: Amount | None
-    """Dollars of all calls; null where nobody knows."""
+    """Dollars of all calls, also of those that were taken over; null where nobody knows."""
     skills: tuple[SkillScores, ...] = ()
     """The scores of each skill by each model; empty in reports of earlier versions."""
     skill_shown: Count = 0
     """Trials whose evidence names a staged skill, as where the agent opened it: there judges may know the arm."""
+    taken_over: Mapping[str, Count] = field(default_factory=dict)
+    """Votes that were not asked for here but in a judging of a run that this one extends, by the judging."""
 
 
 class CalibrationSummary(OpenRecord, frozen=True, kw_only=True):

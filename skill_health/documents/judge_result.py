@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from skill_health.documents._record import Amount, Count, OpenRecord, TokenUsage
 from skill_health.documents.router_result import Status
@@ -61,6 +61,8 @@ class JudgedCall(OpenRecord, frozen=True, kw_only=True, omit_defaults=False):
     """Dollars of all attempts; null where nobody knows."""
     error: str = ""
     """Why there is no answer, in one line."""
+    taken_from: str | UnsetType = UNSET
+    """The judging that asked, where the answer was taken over from one of a run that this one extends."""
 
     @property
     def scored(self) -> bool:

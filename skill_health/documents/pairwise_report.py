@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal
+
+from msgspec import field
 
 from skill_health.documents._record import Amount, Count, Figure, FullFigure, OpenRecord, TimeText
 from skill_health.documents.judge_report import JudgeAgreement, ScoreVerdict
@@ -53,9 +56,11 @@ class PairwiseReport(OpenRecord, frozen=True, kw_only=True, omit_defaults=False)
     left_out: tuple[LeftOutPair, ...]
     """Pairs that were not judged, and why."""
     cost_usd: Amount | None
-    """Dollars of all calls; null where nobody knows."""
+    """Dollars of all calls, also of those that were taken over; null where nobody knows."""
     skill_shown: Count
     """Pairs whose evidence names a staged skill, as where the agent opened it: there judges may know the arms."""
+    taken_over: Mapping[str, Count] = field(default_factory=dict)
+    """Answers that were not asked for here but in a judging of a run that this one extends, by the judging."""
 
 
 class ModelWins(OpenRecord, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,19 +50,29 @@ def make_run(
     outcomes: Mapping[TrialKey, str] | None = None,
     more: Mapping[TrialKey, Mapping[str, str]] | None = None,
     criteria: Sequence[CriterionVerdict] = (),
+    run_id: str = RUN_ID,
+    extends: Sequence[str] = (),
+    taken: Collection[TrialKey] = (),
 ) -> Path:
-    """The folder of a finished run below the reports; `more` are files of a trial in place of those that are made."""
+    """The folder of a finished run below the reports; `more` are files of a trial in place of those that are made.
+
+    Of a run that `extends` others these trials were `taken` over from the last of them.
+    """
     made = a_model("made:m")
     made = replace(made, choice=replace(made.choice, model=model))
-    manifest = manifest_of(a_plan(made, tasks=tasks, arms=arms, reps=reps)) | {"run_id": RUN_ID}
-    folder = reports / "effectiveness" / RUN_ID
+    manifest = manifest_of(a_plan(made, tasks=tasks, arms=arms, reps=reps))
+    manifest |= {"run_id": run_id, "extends": list(extends)}
+    folder = reports / "effectiveness" / run_id
     folder.mkdir(parents=True)
     (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
     results = []
     for key in keys(convert_record(manifest, EffectManifest)):
         place = folder_of(key)
         outcome: Any = (outcomes or {}).get(key, "pass")
-        results.append(TrialResult(*key, outcome=outcome, folder=place, criteria=tuple(criteria) or UNSET))
+        maker = extends[-1] if key in taken else UNSET
+        results.append(
+            TrialResult(*key, outcome=outcome, folder=place, criteria=tuple(criteria) or UNSET, taken_from=maker)
+        )
         files = {
             "trial.json": json.dumps({"prompt": f"Do {key[0]}."}),
             "final.txt": "I did it.\n",

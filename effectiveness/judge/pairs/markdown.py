@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.documents.pairwise_report import PairwiseReport, SettledPair
+from skill_health.effectiveness.judge.carry import carried_lines
 from skill_health.effectiveness.judge.scores.markdown import (
     blindness_lines,
     number_text,
@@ -45,6 +46,8 @@ def _lines(report: PairwiseReport) -> Iterator[str]:
         kind = "Cohen's kappa" if report.agreement.kind == "cohen" else "Fleiss' kappa"
         yield f"- judges agree on pairs: {share_text(report.agreement.raw)}; {kind} {number_text(report.agreement.kappa)}"
     yield from blindness_lines(report.skill_shown, len(report.pairs), "pairs")
+    for line in carried_lines(report.taken_over, "answer"):
+        yield f"- {line}"
     if report.left_out:
         first = report.left_out[0]
         yield f"- not judged: {len(report.left_out)} pairs, such as {first.task_id}: {markdown_text(first.reason)}"

@@ -17,12 +17,15 @@ from skill_health.core.errors import UsageError
 from skill_health.documents._record import convert_record, record_values
 from skill_health.documents.pairwise_manifest import LeftOutPair, PairwiseManifest, TieRule
 from skill_health.documents.pairwise_result import PairwiseResult
+from skill_health.effectiveness.judge.carry import VoteMarks, find_carried, mark_vote
 from skill_health.effectiveness.judge.pairs.plan import (
     PairPlan,
     PlannedComparison,
+    answer_key,
     freeze_pairs,
     pair_keys,
     shown_criteria,
+    votes_on_pair,
 )
 from skill_health.effectiveness.judge.pairs.question import PAIR_RULES_DIGEST, PairAnswer
 from skill_health.effectiveness.judge.plan import VoteKey, forecast_votes
@@ -33,6 +36,7 @@ from skill_health.effectiveness.judge.prepare import (
     at_stored_prices,
     freeze_judge,
     open_panel,
+    told_of,
 )
 from skill_health.effectiveness.rubric.model import Rubric
 from skill_health.effectiveness.run.runs import EffectRun
@@ -114,9 +118,29 @@ def prepare_pairs(
     if place.stored is not None:
         stored = convert_record(place.stored, PairwiseManifest)
         plan = replace(plan, judges=at_stored_prices(judges, stored.models))
-    done = cast("frozenset[VoteKey]", place.done)
-    forecast = forecast_votes(plan, prices.version, done, _notes(plan, left_out))
-    return PreparedJudging(plan, place, prices, forecast, keys)
+    both = (pair.arm, pair.against)
+    carried = {} if anew else find_carried(
+        run, PAIRWISE, mark_answers(manifest), lambda key: [(*key[:2], arm, key[3]) for arm in both], _marks,
+        PairwiseResult,
+    )  # fmt: skip
+    done = cast("frozenset[VoteKey]", place.done) | carried.keys()
+    forecast = forecast_votes(plan, prices.version, done, [*_notes(plan, left_out), *told_of(carried)])
+    return PreparedJudging(plan, place, prices, forecast, keys, carried)
+
+
+def mark_answers(manifest: PairwiseManifest) -> VoteMarks:
+    """A hash of what each answer of a judging in pairs depends on."""
+    return {
+        answer_key(pair, first, judge.spec, vote): mark_vote(manifest, judge, side.digest)
+        for pair in manifest.pairs
+        for first, side in enumerate(pair.sides)
+        for judge in manifest.models
+        for vote in range(votes_on_pair(pair, manifest.votes))
+    }
+
+
+def _marks(values: Mapping[str, Any]) -> VoteMarks:
+    return mark_answers(convert_record(values, PairwiseManifest))
 
 
 def _notes(plan: PairPlan, left_out: Sequence[LeftOutPair]) -> list[str]:

@@ -18,6 +18,7 @@ from skill_health.documents.pairwise_manifest import FrozenPair, PairwiseManifes
 from skill_health.documents.pairwise_report import ModelWins, PairJudge, PairOutcome, PairwiseReport, SettledPair
 from skill_health.documents.pairwise_result import PairwiseResult
 from skill_health.effectiveness.effects.arms import full_figure
+from skill_health.effectiveness.judge.carry import count_carried
 from skill_health.effectiveness.judge.pairs.markdown import pairs_to_markdown
 from skill_health.effectiveness.judge.pairs.plan import answer_key, votes_on_pair
 from skill_health.effectiveness.judge.pairs.prepare import PAIRWISE
@@ -222,6 +223,7 @@ def build_pair_report(judging: PairJudging) -> PairwiseReport:
         left_out=manifest.left_out,
         cost_usd=sum_dollars(judging.results),
         skill_shown=sum(any(side.skill_shown for side in pair.sides) for pair in manifest.pairs),
+        taken_over=count_carried(judging.results),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from skill_health.documents._record import Figure, FullFigure
 from skill_health.documents.judge_calibration import JudgeCalibration
 from skill_health.documents.judge_report import NOT_CALIBRATED, JudgeReport, RubricScore, SkillScores
+from skill_health.effectiveness.judge.carry import carried_lines
 from skill_health.effectiveness.judge.scores.agreement import reliability
 from skill_health.text.terminal import markdown_text
 
@@ -136,6 +137,8 @@ def _trust(report: JudgeReport) -> Iterator[str]:
         else "- no trial"
     )
     yield from blindness_lines(report.skill_shown, len(report.trials), "trials")
+    for line in carried_lines(report.taken_over, "vote"):
+        yield f"- {line}"
     if report.left_out:
         yield f"- not judged: {len(report.left_out)} trials, such as {report.left_out[0].task_id}: {markdown_text(report.left_out[0].reason)}"
 

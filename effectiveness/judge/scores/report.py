@@ -30,6 +30,7 @@ from skill_health.documents.judge_result import JudgedCall, JudgeResult
 from skill_health.effectiveness.effects.arms import full_figure
 from skill_health.effectiveness.effects.contrasts import LEAST, ArmPair, calibration, pairs, primary, within
 from skill_health.effectiveness.effects.sheet import read_facts
+from skill_health.effectiveness.judge.carry import count_carried
 from skill_health.effectiveness.judge.prepare import JUDGING, thaw_rubrics
 from skill_health.effectiveness.judge.scores.agreement import agree, flip_rate, to_figure
 from skill_health.effectiveness.judge.scores.markdown import to_markdown
@@ -165,6 +166,7 @@ def build_judge_report(run: EffectManifest, judging: Judging) -> JudgeReport:
         cost_usd=sum_dollars(judging.results),
         skills=skill_scores(run, trials, manifest.left_out),
         skill_shown=sum(trial.skill_shown for trial in manifest.trials),
+        taken_over=count_carried(judging.results),
     )
 
 
