@@ -7,7 +7,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from msgspec import UNSET, structs
@@ -40,6 +40,7 @@ from skill_health.effectiveness.trial.files import (
 from skill_health.effectiveness.trial.grade import criteria_record, grade, graded
 from skill_health.effectiveness.trial.keep import NAME, BadArchive, unpack
 from skill_health.effectiveness.trial.outcome import VERIFIED, outcome_of
+from skill_health.effectiveness.trial.prepare import Preparation, start_again
 from skill_health.effectiveness.trial.rewards import INFRASTRUCTURE, UNJUDGED
 from skill_health.effectiveness.trial.verify import Verified, make_ready, verify
 from skill_health.effectiveness.workspace.scripts import ScriptOptions
@@ -98,23 +99,43 @@ async def rescore(
     Raises AbortedError where no trial can be run here at all.
     """
     slots = asyncio.Semaphore(terms.at_once)
+    starts = _Starts(terms)
 
     async def one(result: TrialResult) -> Rescored:
         async with slots:
-            return await _one(folder, result, tasks.get(result.task_id), terms)
+            return await _one(folder, result, tasks.get(result.task_id), terms, starts)
 
     return list(await asyncio.gather(*map(one, results)))
 
 
-async def _one(folder: str, result: TrialResult, task: Task | None, terms: ScriptOptions) -> Rescored:
+class _Starts:
+    """What trials of each task start from, made once."""
+
+    def __init__(self, terms: ScriptOptions) -> None:
+        self._terms = terms
+        self._made: dict[str, asyncio.Task[Preparation]] = {}
+
+    async def of(self, task: Task) -> Preparation:
+        """That of a task."""
+        if task.id not in self._made:
+            self._made[task.id] = asyncio.create_task(start_again(task, self._terms.sandbox, self._terms.image))
+        return await self._made[task.id]
+
+
+async def _one(folder: str, result: TrialResult, task: Task | None, terms: ScriptOptions, starts: _Starts) -> Rescored:
     kept = _kept(folder, result, task)
     if isinstance(kept, str) or task is None:
         return Rescored(result, result, "skipped", (str(kept),))
     place, trial, verdict = kept
     digest = task.verifier_digest
+    start = await starts.of(task)
+    if start.problem:
+        return Rescored(result, result, "skipped", (start.problem,))
     try:
         # The check before the run has tried the verifier of then; another one may hang whatever it is given.
-        verified, criteria = await _verified(place, trial, task, terms, result, verdict.verifier_digest == digest)
+        verified, criteria = await _verified(
+            place, trial, task, start, terms, result, verdict.verifier_digest == digest
+        )
     except (BadArchive, OSError, SandboxError) as error:
         return Rescored(result, result, "skipped", (f"the kept workspace cannot be used: {error}",))
     reasons = [*_causes(trial, task, verdict, digest)]
@@ -156,7 +177,13 @@ def _kept(folder: str, result: TrialResult, task: Task | None) -> tuple[str, _Ke
 
 
 async def _verified(
-    place: str, trial: _KeptTrial, task: Task, terms: ScriptOptions, result: TrialResult, proved: bool
+    place: str,
+    trial: _KeptTrial,
+    task: Task,
+    start: Preparation,
+    terms: ScriptOptions,
+    result: TrialResult,
+    proved: bool,
 ) -> tuple[Verified, tuple[CriterionVerdict, ...]]:
     """The verification of a kept workspace, and the verdicts of its criteria. Raises BadArchive and OSError."""
     places = fresh(task, terms.sandbox)
@@ -167,7 +194,8 @@ async def _verified(
             stream.write(final[:MAX_FINAL])
         skills = trial.skills_folder
         at = workplace(task, places, terms.sandbox, terms.image, os.path.dirname(place))
-        make_ready(task, at, read_tree(places.workspace), skills if skills and is_inside(skills) else "", places.base)
+        given = replace(task, files=tuple(start.before.values()))
+        make_ready(given, at, read_tree(places.workspace), skills if skills and is_inside(skills) else "", places.base)
         verified = await verify(task, at, proved=proved) if task.verifier else None
         trajectory, _ = read_bytes(os.path.join(place, TRAJECTORY)) if task.rubric else (b"", False)
         criteria = await grade(task, at, result, trajectory, final[:MAX_FINAL])

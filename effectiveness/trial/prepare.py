@@ -12,13 +12,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from skill_health.effectiveness.agents._api import ProgramOutput
+from skill_health.effectiveness.sandbox._api import BackEnd
 from skill_health.effectiveness.sandbox._run import SandboxError, to_the_end
 from skill_health.effectiveness.tasks._api import SetupCommand, Task, script
 from skill_health.effectiveness.tasks._folder import MAX_FILE, File
 from skill_health.effectiveness.trial.spec import TrialSpec
+from skill_health.effectiveness.workspace.images import image_files
 from skill_health.effectiveness.workspace.scripts import ScriptSurroundings, last_line, run_script
-from skill_health.effectiveness.workspace.tree import contents, read_tree, remove_special
-from skill_health.effectiveness.workspace.workspace import Workplace, fresh, removed, staged_files, starting_files
+from skill_health.effectiveness.workspace.tree import FolderTree, contents, read_tree, remove_special
+from skill_health.effectiveness.workspace.workspace import (
+    Workplace,
+    fresh,
+    removed,
+    stage_start,
+    staged_files,
+    starting_files,
+    workplace,
+)
 
 _ENTRY = ".prepare.sh"
 _ASIDE = "skills"
@@ -51,18 +61,44 @@ async def prepare(cell: TrialSpec, at: Workplace) -> Preparation:
     async with removed(places.base):
         try:
             skills = await to_the_end(asyncio.to_thread(_put_aside, at.places.workspace, cell, at.places.base))
-            notes = [
-                note
-                for number, each in enumerate(task.preparation, 1)
-                if (note := await _run(task, at.after(places), number, each))
-            ]
+            notes = await _run_all(task, at.after(places))
             before = await to_the_end(asyncio.to_thread(_put_back, at.places.workspace, cell, skills))
         except _Unprepared as error:
             return Preparation({}, (), f"the preparation of the task: {error}")
         except (OSError, SandboxError) as error:
-            said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            return Preparation({}, (), f"the preparation of the task cannot be run: {said}")
-    return Preparation(before, tuple(notes))
+            return _not_run(error)
+    return Preparation(before, notes)
+
+
+async def start_again(task: Task, sandbox: BackEnd, image: str) -> Preparation:
+    """What a trial of a task starts from, skills aside, made once more in folders of its own, which are removed.
+
+    A verifier is given files that steer it as they were before the agent, and so are those that were prepared.
+    """
+    places = fresh(task, sandbox)
+    async with removed(places.base):
+        try:
+            at = workplace(task, places, sandbox, image)
+            if not task.preparation:
+                return Preparation({**image_files(at.own), **{file.path: file for file in task.files}})
+            await to_the_end(asyncio.to_thread(stage_start, task, places.workspace, sandbox))
+            notes = await _run_all(task, at)
+            return Preparation(await to_the_end(asyncio.to_thread(_read, read_tree(places.workspace), {})), notes)
+        except _Unprepared as error:
+            return Preparation({}, (), f"the preparation of the task: {error}")
+        except (OSError, SandboxError) as error:
+            return _not_run(error)
+
+
+def _not_run(error: OSError | SandboxError) -> Preparation:
+    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return Preparation({}, (), f"the preparation of the task cannot be run: {said}")
+
+
+async def _run_all(task: Task, at: Workplace) -> tuple[str, ...]:
+    """Run the commands in their order; what there is to note of them. Raises _Unprepared, OSError, SandboxError."""
+    notes = [await _run(task, at, number, each) for number, each in enumerate(task.preparation, 1)]
+    return tuple(filter(None, notes))
 
 
 async def _run(task: Task, at: Workplace, number: int, each: SetupCommand) -> str:
@@ -122,9 +158,14 @@ def _put_back(workspace: str, cell: TrialSpec, skills: str) -> dict[str, File]:
         if os.path.lexists(os.path.join(place, last)):
             raise _Unprepared(f"it put something else where {cell.choice.agent.SKILLS} has to be")
         os.rename(skills, os.path.join(place, last))
-    found, total = staged_files(cell), 0
+    return _read(tree, staged_files(cell))
+
+
+def _read(tree: FolderTree, found: dict[str, File]) -> dict[str, File]:
+    """The files of a workspace, added to those that were `found` before. Raises _Unprepared where they are too many."""
+    total = 0
     for entry in tree.entries:
-        data = contents(workspace, entry, MAX_FILE)
+        data = contents(tree.folder, entry, MAX_FILE)
         total += len(data or b"")
         if total > _MOST_KEPT:
             raise _Unprepared(f"it leaves more than {_MOST_KEPT >> 20} MB in the workspace")

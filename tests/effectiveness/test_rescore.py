@@ -32,7 +32,7 @@ from skill_health.effectiveness.run.rescore import (
 from skill_health.effectiveness.run.runs import EffectRun, read_results
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.sandbox._load import back_end
-from skill_health.effectiveness.tasks._api import Script, Task, script
+from skill_health.effectiveness.tasks._api import Script, SetupCommand, Task, script
 from skill_health.effectiveness.trial.trial import run_trial
 from skill_health.effectiveness.workspace.scripts import ScriptOptions
 
@@ -101,6 +101,26 @@ def test_a_new_verifier(tmp_path: Path) -> None:
     assert trials[1].reasons == ("outcome pass -> fail", "reward 1 -> 0", other)
     assert trials[3].reasons == (other,) and trials[3].after == results[3]
     assert trials[0].after.notes[-1] == NOTE and trials[0].after.usage == results[0].usage
+
+
+@pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
+def test_what_was_prepared_is_there_when_it_is_verified_again(tmp_path: Path, sandbox: str) -> None:
+    """Files that steer a verifier are put back as the agent found them, not as they lie in the task's folder."""
+    if sandbox == "bubblewrap":
+        needs_bubblewrap()
+    commands = tuple(SetupCommand(each, 10.0) for each in ("echo x = 1 > conftest.py", "echo prepared >> count.txt"))
+    check = 'grep -q "x = 1" conftest.py && [ "$(cat count.txt)" = prepared ]'
+    one = replace(a_task(tmp_path, check), preparation=commands)
+    place = tmp_path / "run/trials/t0"
+    place.parent.mkdir(parents=True)
+    tampered = "echo evil > conftest.py"
+    result = asyncio.run(run_trial(cell(one, agent(tampered), sandbox, [skill("alpha")]), str(place)))
+    assert (result.outcome, result.error) == ("pass", ""), result
+    (trial,) = again(str(tmp_path / "run"), [result], one, sandbox)
+    assert (trial.word, trial.reasons, trial.after) == ("same", (), result)
+    broken = replace(one, preparation=(SetupCommand("exit 3", 10.0),))
+    (trial,) = again(str(tmp_path / "run"), [result], broken, sandbox)
+    assert trial.word == "skipped" and "command 1 (exit 3) ended with exit code 3" in trial.reasons[0]
 
 
 def test_a_changed_task_is_said(tmp_path: Path) -> None:
