@@ -26,6 +26,7 @@ from skill_health.effectiveness.run.rescore import (
     as_json,
     as_text,
     replace_results,
+    replace_verdict,
     rescore,
     verified_now,
 )
@@ -121,6 +122,22 @@ def test_what_was_prepared_is_there_when_it_is_verified_again(tmp_path: Path, sa
     broken = replace(one, preparation=(SetupCommand("exit 3", 10.0),))
     (trial,) = again(str(tmp_path / "run"), [result], broken, sandbox)
     assert trial.word == "skipped" and "command 1 (exit 3) ended with exit code 3" in trial.reasons[0]
+
+
+def test_the_report_of_a_test_runner_is_kept_and_replaced(tmp_path: Path) -> None:
+    def tested(passed: int) -> str:
+        summary = {"tests": 3, "passed": passed, "failed": 3 - passed}
+        said = json.dumps({"reportFormat": "CTRF", "results": {"summary": summary}})
+        return f"echo '{said}' > \"$VERIFIER_DIR/ctrf.json\""
+
+    run, (result,) = made(tmp_path, RIGHT, check=tested(2))
+    kept = Path(run) / "trials/t0/verifier/ctrf.json"
+    assert json.loads(kept.read_text())["results"]["summary"]["passed"] == 2
+    assert result.outcome == "pass" and (result.tests.passed, result.tests.counted) == (2, 3)  # type: ignore[union-attr]
+    (trial,) = again(run, [result], a_task(tmp_path, tested(3)))
+    assert "tests passed 2 of 3 -> 3 of 3" in trial.reasons
+    replace_verdict(str(kept.parents[1]), trial)
+    assert json.loads(kept.read_text())["results"]["summary"]["passed"] == 3
 
 
 def test_a_changed_task_is_said(tmp_path: Path) -> None:

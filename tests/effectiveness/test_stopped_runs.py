@@ -137,7 +137,8 @@ USED = {
 }
 QUOTA = {"type": "result", "subtype": "success", "is_error": True, "result": "Credit balance is too low"}
 DONE = {"type": "result", "subtype": "success", "is_error": False, "result": "Done."}
-FORGED = "".join(f"{json.dumps(event)}\n" for event in (USED, QUOTA))
+OVERLOAD = QUOTA | {"result": "API Error: 529 overloaded_error", "api_error_status": 529}
+FORGED = "".join(f"{json.dumps(event)}\n" for event in (USED, QUOTA, OVERLOAD))
 
 
 def host(tool: str) -> Agent:
