@@ -408,6 +408,10 @@ def test_every_agent_of_the_wheel_does_a_task(full: Installation, tmp_path: Path
     module = import_module(f"skill_health.effectiveness.agents.{agent.replace('-', '_')}")
     protocol = module.PROTOCOLS[0]
     write_collection(tmp_path, 1, 0)
+    # Programs of node need many seconds to start where other tests are under way.
+    metadata = tmp_path / "tasks/t00/metadata.json"
+    facts = json.loads(metadata.read_text("utf-8"))
+    metadata.write_text(json.dumps(facts | {"agent_timeout_sec": 300}), "utf-8")
     watched = {name: f"Does {name}. Use when {name} is needed." for name in SKILLS}
     play = Play(watched=watched, folder=module.SKILLS, work="grep -c crate crates.txt > answer.txt")
     with AgentServer(play) as server:
