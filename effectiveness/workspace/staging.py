@@ -109,7 +109,8 @@ _WITH = {
     ORDER: "a seed",
     SUBSET: "the names of skills with + between them",
 }
-_MORE = {NEGATIVE: "irrelevant_skill", PLUS_ONE: "related_skill", PLUS_UNRELATED: "unrelated_skill"}
+OTHER_SKILLS = {NEGATIVE: "irrelevant_skill", PLUS_ONE: "related_skill", PLUS_UNRELATED: "unrelated_skill"}
+"""The conditions that stage a skill which a task names beside its targets, and the key by which it does."""
 
 
 def parse_arm(text: str) -> Arm:
@@ -260,11 +261,9 @@ def _names(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> Sequence[st
         return [name for name in targets if name != arm.argument]
     if condition in (TARGET, AGAIN, PLACEBO):
         return targets
-    other = {
-        NEGATIVE: task.irrelevant_skill, PLUS_ONE: task.related_skill, PLUS_UNRELATED: task.unrelated_skill
-    }[condition]  # fmt: skip
+    other: str | None = getattr(task, OTHER_SKILLS[condition])
     if other is None:
-        return f"the task names no {_MORE[condition]}"
+        return f"the task names no {OTHER_SKILLS[condition]}"
     return (other,) if condition == NEGATIVE else (*targets, other)
 
 
