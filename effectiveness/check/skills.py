@@ -26,7 +26,7 @@ from skill_health.rules.leakage.evaluation_constant import rare_values
 from skill_health.skill.model import Skill
 from skill_health.skill.parse import parse_skill
 from skill_health.text.fingerprints import fingerprints, words_of
-from skill_health.text.near import nearest
+from skill_health.text.near import did_you_mean
 
 _WORDS = re.compile(r"\w+")
 
@@ -153,8 +153,7 @@ def skill_faults(task: Task, names: Sequence[str]) -> Iterator[str]:
         if name == NO_SKILL and key != "target_skill":
             yield f"{key} is {NO_SKILL!r}: leave the key out"
         elif name not in names:
-            near = nearest(name, names)
-            yield f"{key} {name!r} is not a skill of the collection" + (f"; did you mean {near!r}?" if near else "")
+            yield f"{key} {name!r} is not a skill of the collection{did_you_mean(name, names)}"
     parts: dict[str, list[str]] = defaultdict(list)
     for key, name in wanted:
         parts[name].append(key)

@@ -15,7 +15,7 @@ from skill_health.effectiveness.plan.inputs import TrialInputs
 from skill_health.effectiveness.records import CONTROL, HINT, JOIN, SUBSET, Arm
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.workspace.staging import parse_arms
-from skill_health.text.near import list_some, nearest
+from skill_health.text.near import did_you_mean, list_some
 
 DECLARED = "declared"
 
@@ -52,10 +52,8 @@ def _two(text: str, known: Sequence[str]) -> tuple[str, str]:
         raise UsageError(f"the pair {text!r} must name two skills, such as {'A'}{JOIN}{'B'}, or be {DECLARED!r}")
     for name in names:
         if name not in known:
-            near = nearest(name, known)
-            raise UsageError(f"the pair {text!r} names {name!r}, which is not a skill of the collection" + (
-                f"; did you mean {near!r}?" if near else ""
-            ))  # fmt: skip
+            hint = did_you_mean(name, known)
+            raise UsageError(f"the pair {text!r} names {name!r}, which is not a skill of the collection{hint}")
     return names[0] if names[0] < names[1] else names[1], max(names)
 
 

@@ -41,7 +41,7 @@ from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.workspace.copies import SKILL, make_copy, skill_md
 from skill_health.skill import frontmatter
 from skill_health.skill.decode import decode
-from skill_health.text.near import nearest
+from skill_health.text.near import did_you_mean, nearest
 from skill_health.text.patterns import lazy
 
 _SENTENCES = (
@@ -200,8 +200,7 @@ def refuse_unknown(arms: Iterable[Arm], names: Collection[str]) -> None:
     for arm in arms:
         for name in (arm.argument,) if arm.condition in _LEAVING else arm.subset:
             if name not in names:
-                near = nearest(name, sorted(names))
-                hint = f"; did you mean {near!r}?" if near else ""
+                hint = did_you_mean(name, names)
                 verb = "leaves out" if arm.condition in _LEAVING else "stages"
                 raise UsageError(f"the arm {arm.name!r} {verb} a skill that is not in the collection{hint}")
 
