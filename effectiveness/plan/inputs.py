@@ -113,8 +113,9 @@ def _depth(skill: Skill) -> tuple[int, str]:
 class TrialInputs:
     """Tasks in the order of their ids, and skills.
 
-    `copies` are those of the collection by name, `own` those that a task brings itself, by its id. `skills` lie below
-    `skills_root`; `problems` are folders that are no sound task, `notes` lines that somebody should know.
+    `copies` are those of the collection by name and in the order of the names, `own` those that a task brings itself,
+    by its id. `skills` lie below `skills_root`; `problems` are folders that are no sound task, `notes` lines that
+    somebody should know.
     """
 
     root: str
@@ -127,9 +128,10 @@ class TrialInputs:
     own: Mapping[str, Mapping[str, SkillCopy]]
     notes: tuple[str, ...] = ()
 
-    def copies_of(self, task: Task) -> dict[str, SkillCopy]:
+    def copies_of(self, task: Task) -> Mapping[str, SkillCopy]:
         """All skills that there are for a task, by name and in the order of the names."""
-        return dict(sorted({**self.copies, **self.own.get(task.id, {})}.items()))
+        own = self.own.get(task.id)
+        return dict(sorted({**self.copies, **own}.items())) if own else self.copies
 
     @property
     def everything(self) -> dict[str, SkillCopy]:
