@@ -50,12 +50,12 @@ def find_pairs(asked: Sequence[str], inputs: TrialInputs, tasks: Sequence[Task])
 def _two(text: str, known: Collection[str]) -> tuple[str, str]:
     names = text.split(JOIN)
     if len(names) != 2 or names[0] == names[1]:
-        raise UsageError(f"the pair {text!r} must name two skills, such as {'A'}{JOIN}{'B'}, or be {DECLARED!r}")
+        raise UsageError(f"the pair {text!r} must name two skills, such as A{JOIN}B, or be {DECLARED!r}")
     for name in names:
         if name not in known:
             hint = did_you_mean(name, known)
             raise UsageError(f"the pair {text!r} names {name!r}, which is not a skill of the collection{hint}")
-    return names[0] if names[0] < names[1] else names[1], max(names)
+    return min(names), max(names)
 
 
 def with_pairs(
