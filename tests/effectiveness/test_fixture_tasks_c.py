@@ -16,7 +16,7 @@ import pytest
 
 TASKS = Path(__file__).resolve().parents[2] / "fixtures" / "tasks"
 NAMES = (
-    "016-allotment-water", "017-label-program", "018-scanned-letters", "019-imported-press", "020-parcel-numbers",
+    "016-parish-dates", "017-label-program", "018-scanned-letters", "019-imported-press", "020-museum-crates",
 )  # fmt: skip
 
 
@@ -125,14 +125,28 @@ def both(*changes: Change) -> Change:
     return change
 
 
-BILL, PROGRAM, SCANS, METRIC, NUMBERS = "bill.txt", "labels.py", "scans", "metric.txt", "tracking.txt"
+def swap(one: str, other: str) -> Change:
+    """Two pieces in each other's crates."""
+    names = {one: other, other: one}
+    return rewrite(
+        CRATES, lambda lines: [re.sub(rf"\b(?:{one}|{other})\b", lambda found: names[found[0]], line) for line in lines]
+    )
+
+
+def split(line: str) -> tuple[str, str]:
+    """One crate as two."""
+    first, _, rest = line.strip().partition(" ")
+    return first, rest
+
+
+DATES, PROGRAM, SCANS, METRIC, CRATES = "dates.txt", "labels.py", "scans", "metric.txt", "packing.txt"
 JULE, SECOND, TIM = (f"{SCANS}/2025-03-09_moeller_0{number}.txt" for number in (1, 2, 3))
 
 RIGHT: dict[str, dict[str, Change]] = {
-    "016-allotment-water": {
-        "a tab and the sign of the currency": sub(BILL, r" (\d.*)$", r"\t\1 €", 0),
-        "a colon and a decimal comma": sub(BILL, r"^(\S+) (\d+)\.(\d\d)$", r"\1: \2,\3", 0),
-        "no newline at the end, a capital": both(sub(BILL, "total", "Total"), sub(BILL, r"\n\Z", "")),
+    "016-parish-dates": {
+        "a tab and a dot": sub(DATES, r"^(\d+) ", r"\1.\t", 0),
+        "no newline at the end": sub(DATES, r"\n\Z", ""),
+        "a blank line between generations": sub(DATES, r"^(9 )", r"\n\1"),
     },
     "017-label-program": {
         "an escape for the tab": sub(PROGRAM, r'"\t\|\t"', r'"\\t|\\t"'),
@@ -158,23 +172,35 @@ RIGHT: dict[str, dict[str, Change]] = {
         ),
         "a plus-minus sign for the tolerance": sub(METRIC, r", tolerance 2\.8 K", " ± 2.8 K"),
     },
-    "020-parcel-numbers": {
-        "CRLF": rewrite(NUMBERS, lambda lines: [line.replace("\n", "\r\n") for line in lines]),
-        "a script left behind": put("extract.py", "print(1)\n"),
+    "020-museum-crates": {
+        "the crates and their pieces the other way round": rewrite(
+            CRATES, lambda lines: [f"{' '.join(line.split()[::-1])}\n" for line in lines[::-1]]
+        ),
+        "commas and CRLF": rewrite(CRATES, lambda lines: [f"{', '.join(line.split())}\r\n" for line in lines]),
+        "other crates that are as few": put(
+            CRATES,
+            "retort churn pew\ngrapnel flatiron stove\nyoke almanac atlas press\nskillet trivet anvil globe\n"
+            "cradle loom settle\ncarafe beaker spindle ledger\nshuttle dresser herbarium\n",
+        ),
+        "a script left behind": put("pack.py", "print(1)\n"),
     },
 }
 
 WRONG: dict[str, dict[str, Change]] = {
-    "016-allotment-water": {
-        "half a cent cut off": both(sub(BILL, r"16\.31", "16.30"), sub(BILL, r"268\.70", "268.69")),
-        "the total of the unrounded amounts": sub(BILL, r"268\.70", "268.69"),
-        "all cubic metres at the low price": both(sub(BILL, r"36\.67", "34.84"), sub(BILL, r"268\.70", "266.87")),
-        "no standing charge where no water was used": both(
-            sub(BILL, r"A3 6\.50", "A3 0.00"), sub(BILL, r"268\.70", "262.20")
-        ),
-        "the new meter counted from zero": both(sub(BILL, r"24\.26", "29.81"), sub(BILL, r"268\.70", "274.25")),
-        "no total": sub(BILL, r"total.*\n", ""),
-        "sorted by amount": rewrite(BILL, lambda lines: sorted(lines, key=lambda line: line.split()[1])),
+    "016-parish-dates": {
+        "the days of the old calendar": sub(DATES, "1701-01-05", "1700-12-25"),
+        "ten days after 1700 as well": sub(DATES, "1719-02-06", "1719-02-05"),
+        "a leap day that is none": sub(DATES, "1700-03-11", "1700-03-10"),
+        "a year that begins in January": sub(DATES, "1730-04-04", "1729-04-04"),
+        "the feast of the same January year": sub(DATES, "1712-03-15", "1711-02-24"),
+        "the year after the change begins in March": sub(DATES, "1752-02-14", "1753-02-14"),
+        "eleven days after the change, too": sub(DATES, "1752-09-14", "1752-09-25"),
+        "Easter of the new calendar before it was": sub(DATES, "1733-04-06", "1733-03-30"),
+        "the eve in the clerk's year of its day": sub(DATES, "1744-04-04", "1745-04-04"),
+        "the day itself where one after it is meant": sub(DATES, "1719-02-06", "1719-02-13"),
+        "an entry left out": sub(DATES, r"^7 .*\n", ""),
+        "sorted backwards": rewrite(DATES, lambda lines: lines[::-1]),
+        "a day twice": rewrite(DATES, lambda lines: [*lines, lines[-1]]),
     },
     "017-label-program": {
         "the tab inside the text became spaces": sub(PROGRAM, r'"\t\|\t"', '"    |    "'),
@@ -225,15 +251,15 @@ WRONG: dict[str, dict[str, Change]] = {
         "imperial gallons": sub(METRIC, r"6\.62", "7.96"),
         "the metric line left out": sub(METRIC, r"^Speed.*\n", ""),
     },
-    "020-parcel-numbers": {
-        "the state of the order, not of the parcel": sub(NUMBERS, r"JJ4007122910\n", ""),
-        "all parcels of an order that has left": sub(NUMBERS, r"(JJ4007122951)", r"JJ4007122950\n\1"),
-        "a number twice": rewrite(NUMBERS, lambda lines: [*lines, lines[0]]),
-        "spaces left in": sub(NUMBERS, "JJ4007122930", "JJ4 0071 2293 0"),
-        "a number without its zeros": sub(NUMBERS, "00340434161094042557", "340434161094042557"),
-        "a number from a note": sub(NUMBERS, r"(JJ4007122905)", r"\1\nJJ9999999999"),
-        "returned ones, too": sub(NUMBERS, r"(JJ4007122951)", r"JJ4007122907\n\1"),
-        "sorted": rewrite(NUMBERS, sorted),
+    "020-museum-crates": {
+        "eight crates": rewrite(CRATES, lambda lines: [*lines[:-1], *(f"{each}\n" for each in split(lines[-1]))]),
+        "a piece left behind": sub(CRATES, r"\bloom ?", ""),
+        "a piece in two crates": sub(CRATES, r"\bloom\b", "loom press"),
+        "glass beside iron": swap("carafe", "cradle"),
+        "too heavy": swap("globe", "settle"),
+        "a set parted": swap("beaker", "carafe"),
+        "a piece that is not there": sub(CRATES, r"\bpress\b", "vase"),
+        "all in one": rewrite(CRATES, lambda lines: [" ".join(lines).replace("\n", "") + "\n"]),
     },
 }
 
