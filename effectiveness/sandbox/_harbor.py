@@ -419,7 +419,9 @@ async def run_program(plan: dict[str, Any], out: int, err: int) -> None:
         async with opened(plan) as there:
             # What only this side has to know is not told.
             places = [{key: value for key, value in place.items() if key != "outside"} for place in plan["places"]]
-            told = {key: plan[key] for key in ("argv", "cwd", "sockets", "disk_bytes", "files")} | {"places": places}
+            told = {key: plan[key] for key in ("argv", "cwd", "links", "sockets", "disk_bytes", "files")} | {
+                "places": places
+            }
             await there.bring_helpers(plan["boot"])
             await there.begin(told, work)
             threading.Thread(target=read_input, args=(asyncio.get_running_loop(), given), daemon=True).start()
@@ -435,7 +437,7 @@ async def open_image(plan: dict[str, Any], out: int, err: int) -> None:
         folder = said["workdir"]
         if folder != os.sep:
             told = {
-                "argv": [*plan["python"], "-I", "-S", "-c", "pass"], "cwd": "/", "sockets": [], "disk_bytes": 0, "files": 0,
+                "argv": [*plan["python"], "-I", "-S", "-c", "pass"], "cwd": "/", "links": [], "sockets": [], "disk_bytes": 0, "files": 0,
                 "places": [{"inside": folder, "folder": True, "whole": False, "back": True, "outside": plan["copy"]}],
             }  # fmt: skip
             with tempfile.TemporaryDirectory(prefix="job-") as scratch:

@@ -93,6 +93,9 @@ class Program:
         self._inputs: dict[int, queue.Queue[bytes]] = {INPUT: queue.Queue()}
         self._next = FIRST
         place_files(self.plan["places"], os.path.join(folder, WORK))
+        for target, link in self.plan["links"]:
+            os.makedirs(os.path.dirname(link), exist_ok=True)
+            os.symlink(target, link)
         self._listeners = [listener(path) for path in self.plan["sockets"]]
         self._process = subprocess.Popen(
             self.plan["argv"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -229,6 +232,7 @@ def empty(folder: str) -> None:
 def written(plan: "dict[str, Any]") -> "list[tuple[int, str, list[str]]]":
     """The places that can be written: number, path, and the paths in it that are places or sockets themselves."""
     others = [*(str(place["inside"]) for place in plan["places"]), *plan["sockets"]]
+    others += [link for _, link in plan["links"]]
     return [
         (nth, top, [path for path in others if path.startswith(f"{top}/")])
         for nth, place in enumerate(plan["places"])

@@ -139,17 +139,23 @@ class HarborClient:
         read_only, writable = shown_paths(box)
         ours = {inside for _, inside in python.mounts}
         sockets = [path for path in (box.socket, box.proxy[0]) if path]
+        # What is seen at several paths is one and the same: a link where it is not the task's own path.
+        insides: dict[str, list[str]] = {}
+        for outside, inside in (*box.mounts, *writable, *read_only):
+            if inside not in ours and outside not in sockets and inside not in insides.setdefault(outside, []):
+                insides[outside].append(inside)
+        written = {outside for outside, _ in writable}
         places = [
             {
-                "outside": outside, "inside": inside, "folder": os.path.isdir(outside), "back": back,
+                "outside": outside, "inside": inside, "folder": os.path.isdir(outside), "back": outside in written,
                 # What the image brings there would be added to what a trial starts from.
                 "whole": outside in (box.workspace, box.home),
             }
-            for back, pairs in ((True, writable), (False, read_only)) for outside, inside in pairs
-            if inside not in ours and outside not in sockets
+            for outside, (inside, *_) in insides.items()
         ]  # fmt: skip
+        links = [(inside, link) for inside, *others in insides.values() for link in others]
         plan: dict[str, object] = {
-            "argv": words, "cwd": self.layout(box).workspace, "python": python.words, "boot": _boot(), "places": places, "sockets": sockets,
+            "argv": words, "cwd": self.layout(box).workspace, "python": python.words, "boot": _boot(), "places": places, "links": links, "sockets": sockets,
             "cpus": box.cpus, "memory_bytes": box.memory_bytes, "disk_bytes": box.disk_bytes, "files": box.files,
             "network": not self.described_provider[0].get("no_network"),
         }  # fmt: skip

@@ -9,6 +9,7 @@ import json
 import os
 import shlex
 import shutil
+import signal
 from pathlib import Path
 
 from harbor.environments.base import BaseEnvironment, ExecResult
@@ -59,10 +60,12 @@ class LocalEnvironment(BaseEnvironment):
         shown = [word for path in _SETTINGS if os.path.exists(path) for word in ("--ro-bind", path, path)]
         reading, writing = os.pipe()
         self._holder = await asyncio.create_subprocess_exec(
-            "bwrap", *_ROOT, *links, *shown, "--info-fd", str(writing), "sleep", "infinity", pass_fds=(writing,)
-        )
+            "bwrap", *_ROOT, *links, *shown, "--info-fd", str(writing), "sh", "-c", "echo ready; exec sleep infinity",
+            pass_fds=(writing,), stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
         os.close(writing)
         said = await asyncio.to_thread(lambda: open(reading, "rb").read())
+        await self._holder.stdout.readline()
         self._inside = json.loads(said)["child-pid"]
         self._log(f"pid {self._inside}")
         self._workdir, self._env = "/", {"IMAGE": "yes"}
@@ -135,7 +138,8 @@ class LocalEnvironment(BaseEnvironment):
     async def stop(self, delete):
         self._log(f"stop delete={delete}")
         if hasattr(self, "_holder") and self._holder.returncode is None:
-            self._holder.kill()
+            # The first process of the namespaces: all others end with it.
+            os.kill(self._inside, signal.SIGKILL)
             await self._holder.wait()
         if "stop" in self._faults():
             raise RuntimeError("it cannot be deleted")
