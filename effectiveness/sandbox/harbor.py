@@ -29,7 +29,7 @@ from skill_health.effectiveness.sandbox._api import (
     WrappedCommand,
 )
 from skill_health.effectiveness.sandbox._container import carried, last_of, ran, shown_paths
-from skill_health.effectiveness.sandbox._host import HOME, SUPERVISOR, SUPERVISORS, TEMPORARY, WORKSPACE
+from skill_health.effectiveness.sandbox._host import HOME, SUPERVISOR, SUPERVISORS, TEMPORARY, WORKSPACE, is_below
 from skill_health.effectiveness.sandbox._private import private_python
 from skill_health.effectiveness.workspace.process import run_process
 
@@ -145,6 +145,11 @@ class HarborClient:
             if inside not in ours and outside not in sockets and inside not in insides.setdefault(outside, []):
                 insides[outside].append(inside)
         written = {outside for outside, _ in writable}
+        # A file of a folder that is carried as a whole comes with it, be it behind a link that leads to another.
+        whole = {outside for outside, (inside, *_) in insides.items() if outside == inside and outside not in written}
+        for outside in sorted(whole):
+            if is_below(os.path.dirname(outside), tuple(whole - {outside})):
+                del insides[outside]
         places = [
             {
                 "outside": outside, "inside": inside, "folder": os.path.isdir(outside), "back": outside in written,
@@ -155,7 +160,8 @@ class HarborClient:
         ]  # fmt: skip
         links = [(inside, link) for inside, *others in insides.values() for link in others]
         plan: dict[str, object] = {
-            "argv": words, "cwd": self.layout(box).workspace, "python": python.words, "boot": _boot(), "places": places, "links": links, "sockets": sockets,
+            "argv": words, "cwd": self.layout(box).workspace, "python": python.words, "boot": _boot(),
+            "places": places, "links": links, "sockets": sockets,
             "cpus": box.cpus, "memory_bytes": box.memory_bytes, "disk_bytes": box.disk_bytes, "files": box.files,
             "network": not self.described_provider[0].get("no_network"),
         }  # fmt: skip
@@ -174,7 +180,11 @@ class HarborClient:
             "open", environment=environment, name=_named(environment), workdir=workdir, copy=copy, boot=_boot(),
             python=python.words,
         )  # fmt: skip
-        return Command(words, dict(os.environ))
+        # By its name it would be taken for our own interpreter, which knows nothing of what is installed beside it.
+        program, *rest = words
+        return Command(
+            ("/bin/sh", "-c", 'exec "$WITH_HARBOR" "$@"', "sh", *rest), {**os.environ, "WITH_HARBOR": program}
+        )
 
     def built(self, name: str, kept: str, said: bytes) -> OwnImage | None:
         """What was built says of itself; `said` is what the program that built it has printed."""

@@ -297,7 +297,7 @@ def test_an_engine_is_usable_once_a_container_has_run(
 ) -> None:
     fake_client(tmp_path, RUNS % text)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    for memory in (_container.tried, _container._ran):
+    for memory in (_container.tried, _container.ran):
         memory.cache_clear()
     try:
         assert _load.unproved("docker", "").startswith("its engine answers (27.1), but no container was run")
@@ -311,7 +311,7 @@ def test_an_engine_is_usable_once_a_container_has_run(
         else:
             assert pick("docker", "image:1") == "docker"
     finally:
-        for memory in (_container.tried, _container._ran):
+        for memory in (_container.tried, _container.ran):
             memory.cache_clear()
 
 

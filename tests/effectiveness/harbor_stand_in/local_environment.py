@@ -64,7 +64,8 @@ class LocalEnvironment(BaseEnvironment):
             pass_fds=(writing,), stdout=asyncio.subprocess.PIPE,
         )  # fmt: skip
         os.close(writing)
-        said = await asyncio.to_thread(lambda: open(reading, "rb").read())
+        said = await asyncio.to_thread(Path(f"/proc/self/fd/{reading}").read_bytes)
+        os.close(reading)
         await self._holder.stdout.readline()
         self._inside = json.loads(said)["child-pid"]
         self._log(f"pid {self._inside}")

@@ -104,7 +104,7 @@ class BaseEnvironment(ABC):
 
     @classmethod
     def preflight(cls):
-        pass
+        return None
 
     @staticmethod
     @abstractmethod
