@@ -59,6 +59,7 @@ class OwnImage:
     `workdir` is where its workspace lies, `env` are its variables. `files` is a folder of the host that holds what the
     image has in its working directory: the state that every trial starts from. `layers` are the folders of the host
     that it is made of, the topmost first, with colons between; "" where they are not known or are nobody else's to see.
+    `context` is the folder that it is built from where that is done for each program; "" where it is there already.
     """
 
     name: str
@@ -66,6 +67,7 @@ class OwnImage:
     env: tuple[tuple[str, str], ...] = ()
     files: str = ""
     layers: str = ""
+    context: str = ""
 
 
 @dataclass(frozen=True, slots=True)

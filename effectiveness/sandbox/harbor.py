@@ -43,6 +43,7 @@ _RUN = "/run/supervisor"
 _NAME = "skill-health"
 _QUESTION, _PATIENCE = 120.0, 5400.0
 _BUILD = 600.0
+_CONTEXT, _COPY = "context", "copy"
 _MISSING = "Harbor is not installed: `pip install 'skill-health[harbor]'` on Python 3.12 or later, or its own program, `harbor`, on PATH"
 
 
@@ -165,19 +166,23 @@ class HarborClient:
             "cpus": box.cpus, "memory_bytes": box.memory_bytes, "disk_bytes": box.disk_bytes, "files": box.files,
             "network": not self.described_provider[0].get("no_network"),
         }  # fmt: skip
-        own = {"environment": box.own.name, "name": _named(box.own.name), "workdir": box.own.workdir} if box.own else {}
+        own = (
+            {"environment": box.own.context, "name": _named(box.own.name), "workdir": box.own.workdir}
+            if box.own
+            else {}
+        )
         return WrappedCommand(self._bridge("run", **plan, **(own or {"image": box.image})), os.environ)
 
     def build(self, dockerfile: str, context: str, name: str, kept: str, workdir: str) -> Command:
         """The program that has an environment built once, from a context that is `kept`, and looks at what it holds."""
-        environment = os.path.join(kept, _as_path(name))
+        environment = os.path.join(kept, _CONTEXT)
         shutil.copytree(context, environment, symlinks=True)
         shutil.copyfile(dockerfile, os.path.join(environment, "Dockerfile"))
-        copy = os.path.join(kept, "copy")
+        copy = os.path.join(kept, _COPY)
         os.mkdir(copy)
         python = private_python()
         words = self._bridge(
-            "open", environment=environment, name=_named(environment), workdir=workdir, copy=copy, boot=_boot(),
+            "open", environment=environment, name=_named(name), workdir=workdir, copy=copy, boot=_boot(),
             python=python.words,
         )  # fmt: skip
         # By its name it would be taken for our own interpreter, which knows nothing of what is installed beside it.
@@ -191,14 +196,16 @@ class HarborClient:
         try:
             described = json.loads(said.strip().splitlines()[-1])
             env = tuple((key, value) for key, value in described["env"].items() if key not in _OF_SHELL)
-            return OwnImage(os.path.join(kept, _as_path(name)), described["workdir"], env)
+            return OwnImage(name, described["workdir"], env, context=os.path.join(kept, _CONTEXT))
         except (ValueError, LookupError, AttributeError):
             return None
 
     def copy_out(self, own: OwnImage, path: str, folder: str) -> str:
         """Copy what lies in its working directory, which was fetched when it was built."""
         try:
-            shutil.copytree(os.path.join(os.path.dirname(own.name), "copy"), folder, symlinks=True, dirs_exist_ok=True)
+            shutil.copytree(
+                os.path.join(os.path.dirname(own.context), _COPY), folder, symlinks=True, dirs_exist_ok=True
+            )
         except (OSError, shutil.Error) as error:
             return str(error)[:300]
         return ""
@@ -276,13 +283,9 @@ class HarborSandbox:
         }
 
 
-def _as_path(name: str) -> str:
-    return name.replace(":", "-")
-
-
-def _named(environment: str) -> str:
+def _named(image: str) -> str:
     """A name for an environment, by which its provider may keep what it has built."""
-    return os.path.basename(environment)[:40]
+    return image.replace(":", "-")[:40]
 
 
 @cache

@@ -102,7 +102,7 @@ class LocalEnvironment(BaseEnvironment):
     async def _run(self, words, data=b""):
         process = await asyncio.create_subprocess_exec(
             *self._enter(*words), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE, env={**self._env, "PATH": os.environ["PATH"]},
+            stderr=asyncio.subprocess.PIPE, env={**self._env, "PATH": "/usr/local/bin:/usr/bin:/bin"},
         )  # fmt: skip
         out, err = await process.communicate(data)
         return process.returncode, out, err
