@@ -348,7 +348,7 @@ def test_a_real_container(tmp_path: Path, module: Any) -> None:
 
 
 def test_back_ends_are_found_and_none_must_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert list(back_ends()) == ["bubblewrap", "podman", "docker", "none"]
+    assert list(back_ends()) == ["bubblewrap", "podman", "docker", "harbor", "none"]
     assert none.ISOLATES == () and pick("none") == "none"
     works: dict[str, str] = {}
     for module in (bubblewrap, podman, docker):
