@@ -154,7 +154,7 @@ class OpenEnvironment:
 
     async def look(self, workdir: str) -> dict[str, Any]:
         """What the image says of itself."""
-        ran = await self._environment.exec(self.command("tell", workdir), timeout_sec=_EXEC, user="root")
+        ran = await self._environment.exec(self.command("image", workdir), timeout_sec=_EXEC, user="root")
         found: dict[str, Any] = json.loads(answer_of(str(ran.stdout or "")))
         return found
 

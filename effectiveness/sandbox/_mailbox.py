@@ -349,12 +349,12 @@ def call(folder: str, data: str) -> None:
     print(f"{MARK[0]}{base64.encodebytes(found).decode('ascii')}{MARK[1]}")
 
 
-def tell(workdir: str) -> None:
+def print_image(workdir: str) -> None:
     """Print what the image says of itself: where it starts, and with which variables."""
     said = json.dumps({"workdir": workdir or os.getcwd(), "env": dict(os.environ)})
     print(f"{MARK[0]}{base64.encodebytes(said.encode('utf-8', 'replace')).decode('ascii')}{MARK[1]}")
 
 
 if __name__ == "__main__":
-    deeds: dict[str, Any] = {"serve": serve, "call": call, "tell": tell}
+    deeds: dict[str, Any] = {"serve": serve, "call": call, "image": print_image}
     deeds[sys.argv[1]](*sys.argv[2:])
