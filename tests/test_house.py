@@ -527,6 +527,8 @@ def test_linting_again_loads_no_parser(write: Callable[[Mapping[str, str]], Path
         (
             r"subprocess\.(run|call|check_\w+|Popen)\(",
             [
+                # Where nothing of ours but this file is.
+                "effectiveness/sandbox/_mailbox.py",
                 "effectiveness/workspace/process.py",
                 "skill_health/core/git.py",
                 "skill_health/rules/repository/shell_syntax.py",
@@ -553,6 +555,7 @@ OPENED = {
     "effectiveness/agents/_acp_client.py": "the plan that its parent wrote",
     "effectiveness/delivery/serve.py": "what its parent wrote for it",
     "effectiveness/sandbox/_inside.py": "a process, as the system shows it",
+    "effectiveness/sandbox/_mailbox.py": "what was uploaded for it, and what is left in its own sandbox",
     "effectiveness/sandbox/_resources.py": "a control group, as the system shows it",
     "effectiveness/sandbox/_run.py": "a process, as the system shows it",
     "effectiveness/trial/verify.py": "a file made by us for the trial",

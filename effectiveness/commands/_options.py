@@ -49,7 +49,7 @@ study_options = all_of((
     click.option("--reps", type=click.IntRange(1, 1000), metavar="N", help="Replications of each task in each arm (3)."),
     click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of the order of trials and of resampling (1)."),
     click.option("--margin", type=click.FloatRange(0, 1), metavar="X", help="Difference of success that still counts as none (0.10)."),
-    click.option("--sandbox", metavar="NAME", help="bubblewrap, docker, podman, or none (the first that works, never none)."),
+    click.option("--sandbox", metavar="NAME", help="bubblewrap, docker, podman, harbor:PROVIDER, or none (the first that works)."),
     click.option("--weaker-proof", multiple=True, callback=listed, metavar="AGENT", help="Run it though nobody sees what it is offered (cursor)."),
     click.option("--timeout", type=_Positive(), metavar="SECONDS", help="At most so long for an agent (what its task allows)."),
     click.option("--out", metavar="DIR", help="Folder of the reports (from the configuration, else reports)."),

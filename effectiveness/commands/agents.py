@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--probe", is_flag=True, help="Also start each installed agent with made-up skills and without a model.")
 @click.option(
-    "--sandbox", metavar="NAME", help="Where to probe: bubblewrap, docker, podman or none (the first that works)."
+    "--sandbox",
+    metavar="NAME",
+    help="Where to probe: bubblewrap, docker, podman, harbor:PROVIDER or none (the first that works).",
 )
 @click.option("--image", metavar="NAME", help="The image to run a container of, where the configuration names none.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help="text or json.")

@@ -21,7 +21,7 @@ from skill_health.effectiveness.commands._options import SKIP_NAMESAKES, network
 @click.option("--skip-namesakes", is_flag=True, help=SKIP_NAMESAKES)
 @click.option("--static", is_flag=True, help="Run nothing: read the tasks and audit them for leaks only.")
 @click.option(
-    "--sandbox", metavar="NAME", help="bubblewrap, docker, podman, or none (the first that works, never none)."
+    "--sandbox", metavar="NAME", help="bubblewrap, docker, podman, harbor:PROVIDER, or none (the first that works)."
 )
 @network_options
 @click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Tasks tried at once (one for each processor).")

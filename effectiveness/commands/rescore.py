@@ -15,7 +15,7 @@ from skill_health.effectiveness.commands._options import network_options
 @click.option("--tasks", "task_paths", multiple=True, metavar="PATH", help="The tasks (those of the configuration).")
 @click.option("--write", is_flag=True, help="Replace the results and the report of the run.")
 @click.option(
-    "--sandbox", metavar="NAME", help="bubblewrap, docker, podman, or none (the first that works, never none)."
+    "--sandbox", metavar="NAME", help="bubblewrap, docker, podman, harbor:PROVIDER, or none (the first that works)."
 )
 @network_options
 @click.option(

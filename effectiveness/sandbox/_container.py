@@ -21,7 +21,15 @@ from typing import Any
 
 from skill_health.core.files import open_binary
 from skill_health.effectiveness.agents._api import Command
-from skill_health.effectiveness.sandbox._api import InsidePaths, OwnImage, SandboxLimits, SandboxSession, WrappedCommand
+from skill_health.effectiveness.sandbox._api import (
+    ImageClient,
+    InsidePaths,
+    OwnImage,
+    PrivateProgram,
+    SandboxLimits,
+    SandboxSession,
+    WrappedCommand,
+)
 from skill_health.effectiveness.sandbox._host import (
     HOME,
     SUPERVISOR,
@@ -31,7 +39,7 @@ from skill_health.effectiveness.sandbox._host import (
     interpreter,
     is_below,
 )
-from skill_health.effectiveness.sandbox._private import PrivateProgram, private_python, ways_to_start
+from skill_health.effectiveness.sandbox._private import private_python, ways_to_start
 from skill_health.effectiveness.sandbox._quota import overlay, remove_mounted
 from skill_health.effectiveness.workspace.process import run_process
 
@@ -66,6 +74,7 @@ class ContainerClient:
     question: tuple[str, ...]
     options: tuple[str, ...] = ()
     direct: bool = False
+    patience: float = _PATIENCE
 
     def found(self) -> str:
         """The version of the engine that answers."""
@@ -80,7 +89,7 @@ class ContainerClient:
 
         Without an image, one of no image at all is run, for an engine that can.
         """
-        return self.missing() or _ran(self, image)
+        return self.missing() or ran(self, image)
 
     def layout(self, box: SandboxSession) -> InsidePaths:
         """The same paths for everybody, but that an image of a task's own says where its workspace lies."""
@@ -131,22 +140,8 @@ class ContainerClient:
         return ulimits()
 
     def carried(self, own: OwnImage, argv: Sequence[str], readable: tuple[str, ...]) -> PrivateProgram:
-        """How a program of the host is started in an image, which need hold nothing that it stands on.
-
-        It is taken as it is where it runs so, and else started through the host's loader. `readable` is what it needs.
-        Raises ValueError where it runs in neither way.
-        """
-        program = argv[0]
-        if program == interpreter():
-            return PrivateProgram((*private_python().words, *argv[1:]), ())
-        if not os.path.isabs(program) or not os.path.exists(program):
-            return PrivateProgram(tuple(argv), ())
-        said = ""
-        for found in ways_to_start(program):
-            said = _starts(self, own, found, readable)
-            if not said:
-                return PrivateProgram((*found.words, *argv[1:]), found.mounts)
-        raise ValueError(f"{os.path.basename(program)} does not run in the image of the task ({said})")
+        """How a program of the host is started in an image. Raises ValueError where it runs in no way."""
+        return carried(self, own, argv, readable)
 
     def sweep(self) -> int:
         """Remove containers of dead processes of ours; returns how many there were."""
@@ -205,11 +200,20 @@ class ContainerClient:
         finally:
             remove_mounted(folder)
 
-    def copy_out(self, image: str, path: str, folder: str) -> str:
+    def build(self, dockerfile: str, context: str, name: str, kept: str, workdir: str) -> Command:
+        """The command that builds an image from a context."""
+        words = (*self.start(), "build", "--network", "host", *(ulimits() if self.direct else ()), "--tag", name)
+        return Command((*words, "--file", dockerfile, context), {**client_environment(), "TMPDIR": "/var/tmp"})
+
+    def built(self, name: str, kept: str, said: bytes) -> OwnImage | None:
+        """What an image says of itself that was just built."""
+        return self.described(name)
+
+    def copy_out(self, own: OwnImage, path: str, folder: str) -> str:
         """Copy what an image holds in a folder into an empty one of the host; why it cannot be done, "" where it is."""
         environment = client_environment()
         made = run_process(
-            (*self.start(), "create", "--label", f"{LABEL}={own_mark()}", "--network", "none", *self._ulimits(), image, "true"),
+            (*self.start(), "create", "--label", f"{LABEL}={own_mark()}", "--network", "none", *self._ulimits(), own.name, "true"),
             os.sep, environment, _PATIENCE,
         )  # fmt: skip
         name = (made.stdout.split() or [""])[-1]
@@ -270,14 +274,20 @@ def _resources(box: SandboxSession) -> list[str]:
 
 def _mounts(box: SandboxSession) -> list[str]:
     """Every folder that is seen beside the image's own."""
+    read_only, writable = shown_paths(box)
+    read_only += [(os.path.join(os.path.dirname(SUPERVISOR), name), f"{_RUN}/{name}") for name in SUPERVISORS]
+    return [*_bound(writable, ""), *_bound(dict.fromkeys(read_only), ",readonly")]
+
+
+def shown_paths(box: SandboxSession) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """What of the host can be read in a container, and what can be written, each path with the one inside."""
     read_only = [(path, path) for path in box.readable if not is_below(path, _SYSTEM)]
     read_only += box.shown
-    read_only += [(os.path.join(os.path.dirname(SUPERVISOR), name), f"{_RUN}/{name}") for name in SUPERVISORS]
     writable = [(box.temporary, TEMPORARY), (box.home, HOME)]
     workspace = box.own.workdir if box.own else WORKSPACE
     (read_only if box.read_only_workspace else writable).append((box.workspace, workspace))
     writable += [*((path, path) for path in (*box.writable, *filter(None, [box.socket, box.proxy[0]]))), *box.mounts]
-    return [*_bound(writable, ""), *_bound(dict.fromkeys(read_only), ",readonly")]
+    return read_only, writable
 
 
 def _bound(pairs: Iterable[tuple[str, str]], rights: str) -> Iterator[str]:
@@ -308,7 +318,7 @@ def _runtime(client: ContainerClient) -> tuple[str, ...]:
 
 
 @cache
-def _ran(client: ContainerClient, image: str) -> str:
+def ran(client: ImageClient, image: str) -> str:
     """Run one container over empty folders, with the limits of a trial, and have a Python write a file."""
     usual = SandboxLimits()
     shown = f"a container of {image}" if image else "a container"
@@ -321,20 +331,42 @@ def _ran(client: ContainerClient, image: str) -> str:
         )
         command = Command(("python3", "-I", "-S", "-c", "open('ran', 'x').close()"))
         try:
-            wrapped = client.wrap(box, command) if image else client._wrapped(box, command, ("--rootfs", folders[3]))
+            if image or not isinstance(client, ContainerClient):
+                wrapped = client.wrap(box, command)
+            else:
+                wrapped = client._wrapped(box, command, ("--rootfs", folders[3]))
         except ValueError as error:
             return str(error)
-        ran = run_process(wrapped.argv, os.sep, wrapped.env, _PATIENCE)
-        if ran.exit_code is None:
-            return f"{client.program} has not run {shown} within {_PATIENCE:g} seconds"
-        if ran.exit_code == 0 and os.path.exists(os.path.join(folders[0], "ran")):
+        ended = run_process(wrapped.argv, os.sep, wrapped.env, client.patience)
+        if ended.exit_code is None:
+            return f"{client.program} has not run {shown} within {client.patience:g} seconds"
+        if ended.exit_code == 0 and os.path.exists(os.path.join(folders[0], "ran")):
             return ""
-    said = (ran.stderr.strip().splitlines() or [f"exit code {ran.exit_code}, and it says nothing"])[-1][:200]
+    said = (ended.stderr.strip().splitlines() or [f"exit code {ended.exit_code}, and it says nothing"])[-1][:200]
     return f"{client.program} cannot run {shown} ({said})"
 
 
+def carried(client: ImageClient, own: OwnImage, argv: Sequence[str], readable: tuple[str, ...]) -> PrivateProgram:
+    """How a program of the host is started in an image, which need hold nothing that it stands on.
+
+    It is taken as it is where it runs so, and else started through the host's loader. `readable` is what it needs.
+    Raises ValueError where it runs in neither way.
+    """
+    program = argv[0]
+    if program == interpreter():
+        return PrivateProgram((*private_python().words, *argv[1:]), ())
+    if not os.path.isabs(program) or not os.path.exists(program):
+        return PrivateProgram(tuple(argv), ())
+    said = ""
+    for way in ways_to_start(program):
+        said = _starts(client, own, way, readable)
+        if not said:
+            return PrivateProgram((*way.words, *argv[1:]), way.mounts)
+    raise ValueError(f"{os.path.basename(program)} does not run in the image of the task ({said})")
+
+
 @cache
-def _starts(client: ContainerClient, own: OwnImage, program: PrivateProgram, readable: tuple[str, ...]) -> str:
+def _starts(client: ImageClient, own: OwnImage, program: PrivateProgram, readable: tuple[str, ...]) -> str:
     """Why a program of the host does not start in an image, "" where it says its version."""
     with tempfile.TemporaryDirectory(prefix="job-") as base:
         folders = [os.path.join(base, name) for name in ("workspace", "home", "tmp")]
@@ -342,8 +374,8 @@ def _starts(client: ContainerClient, own: OwnImage, program: PrivateProgram, rea
             os.mkdir(folder, 0o700)
         box = SandboxSession(folders[0], folders[1], folders[2], readable, own=own, shown=program.mounts)
         wrapped = client.wrap(box, Command((*program.words, "--version")))
-        ran = run_process(wrapped.argv, os.sep, wrapped.env, _PATIENCE)
-    return "" if ran.exit_code == 0 else last_of(ran.stderr or ran.stdout)
+        ended = run_process(wrapped.argv, os.sep, wrapped.env, client.patience)
+    return "" if ended.exit_code == 0 else last_of(ended.stderr or ended.stdout)
 
 
 @cache

@@ -30,6 +30,9 @@ def back_end(name: str) -> BackEnd:
     known = back_ends()
     if name in known:
         return known[name]
+    head, colon, provider = name.partition(":")
+    if colon and provider and (of_provider := getattr(known.get(head), "of_provider", None)):
+        return cast(BackEnd, of_provider(provider))
     near = nearest(name, known)
     hint = f"did you mean {near}?" if near else f"there are {', '.join(known)}"
     raise UsageError(f"there is no sandbox {name[:80]!r}; {hint}")

@@ -10,10 +10,10 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 
 from skill_health.core.files import open_binary
+from skill_health.effectiveness.sandbox._api import PrivateProgram
 from skill_health.effectiveness.sandbox._host import interpreter
 from skill_health.effectiveness.workspace.process import run_process
 from skill_health.effectiveness.workspace.programs import is_for_node
@@ -22,14 +22,6 @@ PLACE = "/run/host"
 _LIBRARIES = f"{PLACE}/lib"
 _TIMEOUT = 30.0
 _ELF, _WIDE, _INTERPRETER = b"\x7fELF", 2, 3
-
-
-@dataclass(frozen=True, slots=True)
-class PrivateProgram:
-    """A program of the host: the words that start it inside, and what has to be mounted, each with its path inside."""
-
-    words: tuple[str, ...]
-    mounts: tuple[tuple[str, str], ...]
 
 
 @cache

@@ -219,6 +219,9 @@ def how_enforced(
     With a `quota` its folders are on a file system of a fixed size, and with `layer` so is all that it changes in its
     container; `grant` is what of a network it has beside the gateway.
     """
+    if enforced := getattr(back_end, "enforced", None):
+        held: dict[str, str] = enforced(limits)
+        return held if grant is None else {**held, "network": f"{held['network']}; and {_network(grant)}"}
     if getattr(back_end, "NEEDS_IMAGE", False):
         group, covers = "by the container engine", {MEMORY, TASKS, CPU}
     else:

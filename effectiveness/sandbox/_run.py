@@ -150,13 +150,18 @@ class KeptStream:
 
 
 class Streams(asyncio.SubprocessProtocol):
-    """Both streams of a process. `limit` is in bytes for each, 0 for none."""
+    """Both streams of a process. `limit` is in bytes for each, 0 for none.
 
-    def __init__(self, limit: int) -> None:
+    With a `nonce` the process is one that stands for a program far away: it says by one byte when that was started, and
+    goes on after its last words.
+    """
+
+    def __init__(self, limit: int, nonce: str = "") -> None:
         self.kept = {STDOUT: KeptStream(limit), STDERR: KeptStream(limit)}
         self.tail = b""
-        self.ended = asyncio.Event()
-        self.closed = asyncio.Event()
+        self.started, self.ended = asyncio.Event(), asyncio.Event()
+        self.exited, self.closed = asyncio.Event(), asyncio.Event()
+        self._nonce = nonce
 
     @property
     def most(self) -> int:
@@ -165,9 +170,14 @@ class Streams(asyncio.SubprocessProtocol):
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         """Keep what there is room for."""
+        if self._nonce and fd == STDOUT and not self.started.is_set():
+            self.started.set()
+            data = data[1:]
         self.kept[fd].add(data)
         if fd == STDERR:
             self.tail = (self.tail + data)[-_TAIL:]
+            if self._nonce and self.has(self._nonce):
+                self.ended.set()
 
     def has(self, nonce: str) -> bool:
         """Whether the supervisor has said its last words."""
@@ -176,10 +186,12 @@ class Streams(asyncio.SubprocessProtocol):
     def process_exited(self) -> None:
         """The process has ended; its streams may still hold something."""
         self.ended.set()
+        self.exited.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The process has ended, and all is read."""
         self.ended.set()
+        self.exited.set()
         self.closed.set()
 
 
@@ -258,6 +270,8 @@ _TASKS = 16
 # Output that goes on and on: it is read and dropped up to so many times the limit.
 _FLOOD = 8
 _POLL = 0.2
+# The exit code of one who stands for a program far away, where that has written more than it may.
+TOO_MUCH = 3
 # How long the supervisor may take to end everything before it is killed itself.
 RESERVE = 8.0
 _CLOSING, _SOON = 5.0, 0.5
@@ -310,7 +324,9 @@ async def run(
     """
     nonce = secrets.token_hex(16)
     engine = bool(getattr(back_end, "NEEDS_IMAGE", False))
-    box = replace(box, memory_bytes=limits.memory_bytes, cpus=limits.cpus)
+    box = replace(
+        box, memory_bytes=limits.memory_bytes, cpus=limits.cpus, disk_bytes=limits.disk_bytes, files=limits.files
+    )
     group = None if engine else open_group(limits, nonce[:12], limits.processes * _TASKS)
     opened = getattr(back_end, "opened", contextlib.nullcontext)
     try:
@@ -337,7 +353,8 @@ async def _run(
     # Where a group holds all processes together, none needs a limit of its own.
     alone = limits.memory_bytes if group is None or MEMORY not in group.covers else 0
     argv = wrapped.argv if group is None else group.entered(wrapped.argv)
-    streams = Streams(limits.output_bytes)
+    around = float(getattr(back_end, "AROUND", 0.0))
+    streams = Streams(limits.output_bytes, nonce if around else "")
     begun = time.monotonic()
     try:
         transport, _ = await asyncio.get_running_loop().subprocess_exec(
@@ -345,11 +362,18 @@ async def _run(
         )
     except OSError as error:
         raise SandboxError(f"{wrapped.argv[0]} cannot be started: {error.strerror or error}") from None
+    pipe = transport.get_pipe_transport(0)
+    assert isinstance(pipe, asyncio.WriteTransport)
+    if around:
+        try:
+            await _started(streams, stop, around)
+        except BaseException:
+            await to_the_end(_end(transport, streams, "", nonce, around))
+            raise
+        begun = time.monotonic()
     changes = [os.path.join(os.path.dirname(box.root), CHANGES)] if box.root else []
     disk = Disk((box.workspace, box.home, box.temporary, *box.writable, *changes), limits)
     watch = Watch(limits, streams, disk, begun + limits.timeout_sec, stop)
-    pipe = transport.get_pipe_transport(0)
-    assert isinstance(pipe, asyncio.WriteTransport)
     try:
         pipe.write(_told(nonce, back_end, box, command, limits, 0 if box.image else alone))
         await watch.until_end()
@@ -357,14 +381,33 @@ async def _run(
         took = time.monotonic() - begun
         if not pipe.is_closing():
             pipe.abort()
-        await to_the_end(_end(transport, streams, "" if "processes" in back_end.ISOLATES else box.temporary, nonce))
+        leftovers = "" if "processes" in back_end.ISOLATES else box.temporary
+        await to_the_end(_end(transport, streams, leftovers, nonce, around))
+    if around and (failed := transport.get_returncode()):
+        if failed != TOO_MUCH:
+            raise SandboxError(_last_said(streams))
+        watch.stopped = watch.stopped or "disk"
     words = last_words(streams, nonce)
     if words is None and not watch.stopped:
-        shown = bytes(streams.kept[2]).decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
-        raise SandboxError(f"the sandbox ended before its program: {shown[0][:300]}")
+        raise SandboxError(f"the sandbox ended before its program: {_last_said(streams)}")
     if words is not None and words.error:
         raise SandboxError(f"the program cannot be started: {words.error}")
     return output_of(words, watch, took)
+
+
+def _last_said(streams: Streams) -> str:
+    said = bytes(streams.kept[STDERR]).decode("utf-8", "replace").strip().splitlines()[-1:] or ["no reason given"]
+    return said[0][:300]
+
+
+async def _started(streams: Streams, stop: asyncio.Event | None, seconds: float) -> None:
+    """Wait until a program far away was started, or never will be. Raises SandboxError after so many seconds."""
+    until = time.monotonic() + seconds
+    while not (streams.started.is_set() or streams.ended.is_set() or (stop is not None and stop.is_set())):
+        if time.monotonic() > until:
+            raise SandboxError(f"the sandbox was not there within {seconds:g} seconds")
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(streams.started.wait(), _POLL)
 
 
 async def to_the_end(work: Coroutine[Any, Any, Result]) -> Result:
@@ -381,17 +424,24 @@ async def to_the_end(work: Coroutine[Any, Any, Result]) -> Result:
     return task.result()
 
 
-async def _end(transport: asyncio.SubprocessTransport, streams: Streams, temporary: str, nonce: str) -> None:
+async def _end(
+    transport: asyncio.SubprocessTransport, streams: Streams, temporary: str, nonce: str, around: float = 0.0
+) -> None:
     """Wait for the supervisor, which ends everything when its input closes; kill it where it does not come.
 
-    Where it was killed and nothing else ends what it watched, `temporary` tells which processes those are.
+    Where it was killed and nothing else ends what it watched, `temporary` tells which processes those are. One who
+    stands for a program far away has things to carry and to delete, for which it has so many seconds `around`; before
+    the program was started it is asked to leave that.
     """
+    if around and not streams.started.is_set():
+        with contextlib.suppress(ProcessLookupError):
+            transport.terminate()
     try:
-        await asyncio.wait_for(streams.ended.wait(), RESERVE)
+        await asyncio.wait_for(streams.exited.wait(), RESERVE + around)
     except TimeoutError:
         with contextlib.suppress(ProcessLookupError):
             transport.kill()
-        await streams.ended.wait()
+        await streams.exited.wait()
     # Whoever got away may hold the pipes open for ever.
     await _closed(streams, _SOON if temporary else _CLOSING)
     if temporary and not streams.has(nonce):
@@ -416,7 +466,7 @@ def output_of(words: LastWords | None, watch: Watch, took: float) -> ProgramOutp
         if kept.cut
     ]
     if stopped == "disk":
-        notes.append(watch.disk.said or f"open files without a name held more than {watch.limits.disk_bytes:,} bytes")
+        notes.append(watch.disk.said or _seen_inside(watch.limits))
     elif stopped == "processes":
         notes.append(f"more than {watch.limits.processes:,} processes ran")
     return ProgramOutput(
@@ -429,6 +479,10 @@ def output_of(words: LastWords | None, watch: Watch, took: float) -> ProgramOutp
         duration_ms=round(took * 1000, 3),
         notes=tuple(notes),
     )
+
+
+def _seen_inside(limits: SandboxLimits) -> str:
+    return f"more was written than {limits.disk_bytes:,} bytes or {limits.files:,} files, or held without a name"
 
 
 def _told(

@@ -16,9 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from skill_health.core.errors import UsageError
 from skill_health.core.files import open_binary
-from skill_health.effectiveness.agents._api import Command
-from skill_health.effectiveness.sandbox._api import BackEnd, OwnImage, SandboxLimits, SandboxSession
-from skill_health.effectiveness.sandbox._container import ContainerClient, client_environment, ulimits
+from skill_health.effectiveness.sandbox._api import BackEnd, ImageClient, OwnImage, SandboxLimits, SandboxSession
 from skill_health.effectiveness.sandbox._load import NONE, back_end, needs_image
 from skill_health.effectiveness.sandbox._run import SandboxError, run
 from skill_health.effectiveness.tasks._api import Task
@@ -135,9 +133,9 @@ def place_tasks(
     return PlacedTasks(tuple(placed), failed)
 
 
-def client_of(sandbox: BackEnd) -> ContainerClient:
+def client_of(sandbox: BackEnd) -> ImageClient:
     """The client of a sandbox of containers."""
-    found: ContainerClient = sandbox.CLIENT  # type: ignore[attr-defined]
+    found: ImageClient = sandbox.CLIENT  # type: ignore[attr-defined]
     return found
 
 
@@ -151,25 +149,24 @@ def own_image(sandbox: BackEnd, task: Task) -> OwnImage | None:
     return found
 
 
-def _open(client: ContainerClient, task: Task, recipe: ImageRecipe, tell: Tell) -> None:
+def _open(client: ImageClient, task: Task, recipe: ImageRecipe, tell: Tell) -> None:
     """Have the image of a task, and a copy of what trials start from. Raises ImageError."""
     key = (client.program, recipe.digest)
     if key in _built:
         return
     name = f"{NAME}:{recipe.digest}"
+    places = fresh_places(task.folder)
+    _folders.append(places.base)
     found = client.described(name)
     if found is None:
         tell(f"building the image of {task.path} with {client.program}")
-        asyncio.run(_build(client, recipe, name))
-        found = client.described(name)
+        found = client.built(name, places.home, asyncio.run(_build(client, recipe, name, places.home)))
     if found is None:
         raise ImageError("its image was built and is not there")
     workdir = recipe.workdir or found.workdir
     if not workdir.startswith("/") or workdir == "/":
         raise ImageError(f"the working directory of its image is {workdir!r}: not a folder below /")
-    places = fresh_places(task.folder)
-    _folders.append(places.base)
-    if problem := client.copy_out(name, workdir, places.workspace):
+    if problem := client.copy_out(found, workdir, places.workspace):
         raise ImageError(f"what its image holds in {workdir} cannot be copied: {problem}")
     found = replace(found, workdir=workdir, files=places.workspace)
     if skill := next(_skills_in(read_tree(places.workspace)), ""):
@@ -184,8 +181,8 @@ def _skills_in(tree: FolderTree) -> Iterator[str]:
             yield entry.path
 
 
-async def _build(client: ContainerClient, recipe: ImageRecipe, name: str) -> None:
-    """Build an image. Nothing of the build outlives us. Raises ImageError."""
+async def _build(client: ImageClient, recipe: ImageRecipe, name: str, kept: str) -> bytes:
+    """Build an image; what is printed. Nothing of the build outlives us but the image. Raises ImageError."""
     places = fresh_places("")
     try:
         context = places.workspace
@@ -199,8 +196,7 @@ async def _build(client: ContainerClient, recipe: ImageRecipe, name: str) -> Non
         file = os.path.join(places.home, "Dockerfile")
         with open(file, "x", encoding="utf-8", errors="surrogateescape") as stream:
             stream.write(recipe.dockerfile)
-        words = (*client.start(), "build", "--network", "host", *(ulimits() if client.direct else ()), "--tag", name)
-        command = Command((*words, "--file", file, context), {**client_environment(), "TMPDIR": "/var/tmp"})
+        command = client.build(file, context, name, kept, recipe.workdir)
         limits = SandboxLimits(recipe.build_timeout_sec, _KEPT, 0, 0, 0, 0, 0)
         box = SandboxSession(places.workspace, places.home, places.temporary)
         ran = await run(back_end(NONE), box, command, limits)
@@ -215,6 +211,7 @@ async def _build(client: ContainerClient, recipe: ImageRecipe, name: str) -> Non
     if ran.exit_code != 0:
         text = (ran.stderr + b"\n" + ran.stdout).decode("utf-8", "replace")
         raise ImageError(f"its image cannot be built: {_reason(text, recipe.dockerfile)}")
+    return ran.stdout
 
 
 # As curl, wget, git and Python's programs say it.

@@ -65,8 +65,8 @@ class Workplace:
 
     @property
     def apart(self) -> bool:
-        """Whether the model is reached through a socket, as there is no network inside."""
-        return "network" in self.sandbox.ISOLATES
+        """Whether the model is reached through a socket, as there is no network inside, or none that leads here."""
+        return "network" in self.sandbox.ISOLATES or hasattr(self.sandbox, "AROUND")
 
     @property
     def socket(self) -> str:

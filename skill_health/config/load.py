@@ -111,7 +111,8 @@ def _of_repository(settings: dict[str, Any], path: str, root: str) -> Config:
                 )
     refused = [key for key in USERS_OWN if _stands(settings, key)]
     router, trials, custom = config.router, config.effectiveness, config.custom
-    if trials.sandbox == _UNSAFE_SANDBOX:
+    # One of a provider is paid for, and may be code of whoever is named.
+    if trials.sandbox == _UNSAFE_SANDBOX or ":" in trials.sandbox:
         refused.append("effectiveness.sandbox")
         trials = trials._replace(sandbox="")
     return config._replace(

@@ -512,9 +512,10 @@ PRICE = '[router.prices."openai:m"]\ninput = 0\noutput = 0\n'
 AGENT = '[effectiveness]\nacp-command = ["sh", "-c", "touch sprung"]\nacp-env = { A = "b" }\nsandbox = "none"\n'
 
 
+@pytest.mark.parametrize("sandbox", ["none", "harbor:daytona", "harbor:package.module:Class"])
 @pytest.mark.parametrize("file", ["skill-health.toml", "pyproject.toml"])
-def test_where_keys_and_money_go_is_not_for_a_repository_to_say(tmp_path: Path, file: str) -> None:
-    text = PROVIDER + PRICE + AGENT
+def test_where_keys_and_money_go_is_not_for_a_repository_to_say(tmp_path: Path, file: str, sandbox: str) -> None:
+    text = PROVIDER + PRICE + AGENT.replace('"none"', f'"{sandbox}"')
     table = "[tool.skill-health." if file == "pyproject.toml" else "["
     (tmp_path / file).write_text(
         f"profile = 'plan'\n{text}" if table == "[" else text.replace("\n[", f"\n{table}").replace("[", table, 1)

@@ -297,7 +297,7 @@ def test_an_engine_is_usable_once_a_container_has_run(
 ) -> None:
     fake_client(tmp_path, RUNS % text)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    for memory in (_container.tried, _container._ran):
+    for memory in (_container.tried, _container.ran):
         memory.cache_clear()
     try:
         assert _load.unproved("docker", "").startswith("its engine answers (27.1), but no container was run")
@@ -311,7 +311,7 @@ def test_an_engine_is_usable_once_a_container_has_run(
         else:
             assert pick("docker", "image:1") == "docker"
     finally:
-        for memory in (_container.tried, _container._ran):
+        for memory in (_container.tried, _container.ran):
             memory.cache_clear()
 
 
@@ -348,7 +348,7 @@ def test_a_real_container(tmp_path: Path, module: Any) -> None:
 
 
 def test_back_ends_are_found_and_none_must_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert list(back_ends()) == ["bubblewrap", "podman", "docker", "none"]
+    assert list(back_ends()) == ["bubblewrap", "podman", "docker", "harbor", "none"]
     assert none.ISOLATES == () and pick("none") == "none"
     works: dict[str, str] = {}
     for module in (bubblewrap, podman, docker):
