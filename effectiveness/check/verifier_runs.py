@@ -77,7 +77,7 @@ async def begun(task: Task, terms: ScriptOptions) -> AsyncIterator[Workplace]:
     """Fresh folders with the starting files, removed afterwards."""
     places = fresh(task, terms.sandbox)
     async with removed(places.base):
-        await to_the_end(asyncio.to_thread(stage_start, task, places.workspace, terms.sandbox))
+        await to_the_end(asyncio.to_thread(stage_start, task, places, terms.sandbox))
         yield workplace(task, places, terms.sandbox, terms.image)
 
 
@@ -134,4 +134,11 @@ def _is_file(what: str) -> bool:
 
 async def _snapshot(at: Workplace) -> dict[str, str]:
     """The workspace now; who cancels meanwhile waits, since the folder is removed afterwards."""
-    return await to_the_end(asyncio.to_thread(snapshot, at.places.workspace))
+    return await to_the_end(asyncio.to_thread(_looked_at, at))
+
+
+def _looked_at(at: Workplace) -> dict[str, str]:
+    found = snapshot(at.places.workspace)
+    for place, path in at.outputs:
+        found |= {f"{path}/{inner}": what for inner, what in snapshot(place).items()}
+    return found

@@ -54,6 +54,8 @@ class OwnImage:
     `workdir` is where its workspace lies, `env` are its variables. `files` is a folder of the host that holds what the
     image has in its working directory: the state that every trial starts from. `layers` are the folders of the host
     that it is made of, the topmost first, with colons between; "" where they are not known or are nobody else's to see.
+    `outputs` are folders outside `workdir` that every program of a trial has in common, too; `outside` is a folder of
+    the host that holds what the image has in them, each below its own path.
     """
 
     name: str
@@ -61,6 +63,8 @@ class OwnImage:
     env: tuple[tuple[str, str], ...] = ()
     files: str = ""
     layers: str = ""
+    outputs: tuple[str, ...] = ()
+    outside: str = ""
 
 
 @dataclass(frozen=True, slots=True)

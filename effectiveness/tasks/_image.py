@@ -70,7 +70,8 @@ class ImageRecipe:
 
     `left_out` are paths of the context, relative to it, that never go into the image. `workdir` is the one that the
     task asks for, "" for the image's own. `skill_places` are folders of skills in the context, each with the path that
-    the Dockerfile would have given it: oracles may stand on them. The digest covers all that the image is made from but
+    the Dockerfile would have given it: oracles may stand on them. `outputs` are folders outside the working directory
+    in which the task's work may lie, as far as its texts tell. The digest covers all that the image is made from but
     its base.
     """
 
@@ -81,6 +82,7 @@ class ImageRecipe:
     workdir: str = ""
     build_timeout_sec: float = BUILD_TIMEOUT
     skill_places: tuple[tuple[str, str], ...] = ()
+    outputs: tuple[str, ...] = ()
 
 
 def read_recipe(folder: Folder, settings: Mapping[str, Any]) -> ImageRecipe | None:

@@ -61,13 +61,13 @@ async def run_script(task: Task, script: Script, at: Workplace, around: ScriptSu
     places, sandbox = at.places, at.sandbox
     guards = _guards(around.folder, dict(script.env)) if around.judges else {}
     staged = [f"{around.folder}{_PYTHON}"] if guards else []
-    mounts: list[tuple[str, str]] = []
+    mounts = [*at.outputs]
     if at.own is None:
         argv = stage_script(script, around.folder, task.places, {WORKSPACE: at.inside.workspace, **around.targets})
     else:
         # Paths of a container are real in one.
         argv = stage_script(script, around.folder, (), {})
-        mounts = [(around.targets[role], path) for path, role in task.places if role in around.targets]
+        mounts += [(around.targets[role], path) for path, role in task.places if role in around.targets]
         inside = next((path for folder, path in mounts if folder == around.folder), around.folder)
         argv = [
             f"{inside}{word.removeprefix(around.folder)}" if word.startswith(f"{around.folder}/") else word
