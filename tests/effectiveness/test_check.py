@@ -280,6 +280,26 @@ def test_skills_in_starting_files_are_no_skills_of_the_collection(
     assert [skill.name for skill in collection((), None, str(tmp_path))[1]] == ["poems", "sum-sheets"]
 
 
+def test_skills_of_tasks_are_found_where_they_are_named(tmp_path: Path) -> None:
+    write(tmp_path, {"skill-health.toml": "", "skills/sum-sheets/SKILL.md": SKILL})
+    for name in ("one", "two", "three"):
+        own = SKILL.replace("sum-sheets", f"own-{name}")
+        write(tmp_path / "tasks" / name, {**HARBOR, f"environment/skills/own-{name}/SKILL.md": own})
+
+    def found(*paths: str) -> list[str]:
+        return [skill.name for skill in collection([str(tmp_path / path) for path in paths], None, str(tmp_path))[1]]
+
+    one, two = "tasks/one/environment/skills", "tasks/two/environment/skills/own-two"
+    assert found(one) == ["own-one"]
+    assert found(one, two) == found(two, one) == ["own-one", "own-two"]
+    # The name of a file brings the collection around it.
+    assert {"own-one", "own-two"} <= set(found(f"{one}/own-one/SKILL.md", two))
+    assert found("skills", two) == ["sum-sheets", "own-two"]
+    # A folder around tasks names none of theirs.
+    assert found(".", two) == ["sum-sheets", "own-two"]
+    assert found("skills", "tasks") == found(".") == ["sum-sheets"]
+
+
 ESCAPES = {
     "the environment is clean": 'test -z "${PLANTED_KEY:-}" && test -z "${VIRTUAL_ENV:-}" && test -z "${PYTHONPATH:-}"',
     "home is empty": 'test -z "$(ls -A "$HOME")"',
