@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import stat
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,7 +16,7 @@ from skill_health.effectiveness.tasks._scripts import ORACLE
 from skill_health.effectiveness.trial.grade import grade, graded
 from skill_health.effectiveness.trial.verify import Verified, make_ready, verify
 from skill_health.effectiveness.workspace.folders import differences, snapshot
-from skill_health.effectiveness.workspace.scripts import ScriptOptions, ScriptSurroundings, run_script
+from skill_health.effectiveness.workspace.scripts import ScriptOptions, ScriptSurroundings, run_script, skills_of_image
 from skill_health.effectiveness.workspace.tree import read_tree
 from skill_health.effectiveness.workspace.workspace import Workplace, fresh, removed, stage_start, workplace
 
@@ -83,19 +82,11 @@ async def begun(task: Task, terms: ScriptOptions) -> AsyncIterator[Workplace]:
 
 async def _oracle(task: Task, oracle: Script, at: Workplace) -> ProgramOutput:
     folder = at.places.beside("oracle")
-    around = ScriptSurroundings(folder, {ORACLE: folder}, {}, shown=_skills(task) if at.own else ())
+    around = ScriptSurroundings(folder, {ORACLE: folder}, {}, shown=skills_of_image(task, at))
     try:
         return await run_script(task, oracle, at, around)
     except (OSError, SandboxError) as error:
         return ProgramOutput(_NOT_RUN, stderr=str(error).encode("utf-8", "replace"))
-
-
-def _skills(task: Task) -> tuple[tuple[str, str], ...]:
-    """The task's skills where its image would have them: it is made without, and oracles may stand on them."""
-    recipe = task.recipe
-    if recipe is None:
-        return ()
-    return tuple((os.path.join(recipe.context, path), place) for path, place in recipe.skill_places)
 
 
 async def _verified(task: Task, at: Workplace, runs: int) -> tuple[VerifierRun, ...]:

@@ -22,6 +22,7 @@ from skill_health.effectiveness.tasks._folder import MAX_TEXT, File, Folder, Ref
 from skill_health.effectiveness.tasks._image import (
     CONTEXT,
     DOCKERFILE,
+    ImageRecipe,
     is_of_skills,
     read_recipe,
     read_resources,
@@ -446,6 +447,7 @@ def _contained(folder: Folder, parts: TaskParts, workdir: str, more: Sequence[st
     recipe = replace(recipe, outputs=output_folders(judging, [parts.prompt, *solving], workdir))
     unsupported = [*parts.unsupported, *leftover(parts.table, settings, KNOWN)]
     unsupported += [f"{path}: {NOT_KEPT}" for path in lost_folders(judging, parts.prompt, workdir)]
+    unsupported += _steps_left_out(folder, recipe)
     outputs = "".join(f"{path}\n" for path in recipe.outputs)
     words = f"{recipe.digest}\n{resources}\n{outputs}{parts.prompt}"
     digest = task_digest(words, (), given.items(), parts.agent_timeout)
@@ -460,6 +462,15 @@ def _contained(folder: Folder, parts: TaskParts, workdir: str, more: Sequence[st
         blockers=tuple(dict.fromkeys(blockers)),
         digest=digest,
     )
+
+
+def _steps_left_out(folder: Folder, recipe: ImageRecipe) -> Iterator[str]:
+    """A line for each step of the Dockerfile that is left out since it works in a skill."""
+    if recipe.context:
+        left = {rest for _, name, rest in _instructions(recipe.dockerfile) if name == "RUN"}
+        for line, name, rest in _instructions(folder.text(f"{CONTEXT}/{DOCKERFILE}")):
+            if name == "RUN" and rest not in left:
+                yield f"{CONTEXT}/{DOCKERFILE}:{line}: RUN {rest[:60]}: left out, as it works in a skill"
 
 
 def _texts(given: Script | None) -> Iterator[str]:

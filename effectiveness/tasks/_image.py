@@ -10,13 +10,13 @@ import posixpath
 import re
 import shlex
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from skill_health.core.files import blake2b
-from skill_health.effectiveness.tasks._folder import Folder, RefusedFile
+from skill_health.effectiveness.tasks._folder import Folder, RefusedFile, is_inside
 
 CONTEXT, DOCKERFILE = "environment", "Dockerfile"
 BUILD_TIMEOUT = 600.0
@@ -95,7 +95,7 @@ def read_recipe(folder: Folder, settings: Mapping[str, Any]) -> ImageRecipe | No
     path = f"{CONTEXT}/{DOCKERFILE}"
     if folder.has(path):
         skills = skills_of_context(settings)
-        text = without_skills(folder.text(path), skills)
+        text = without_skills(folder.text(path), skills, skill_names(folder, skills))
         left_out = (DOCKERFILE, skills)
         digest = _digest(text, workdir, _context(folder, left_out))
         place = os.path.join(folder.place, CONTEXT)
@@ -114,8 +114,19 @@ def skills_of_context(settings: Mapping[str, Any]) -> str:
     return posixpath.relpath(settings.get("skills_dir") or f"{CONTEXT}/{_SKILLS}", CONTEXT)
 
 
-def without_skills(text: str, skills: str) -> str:
-    """A Dockerfile without what it copies from the folder of skills, a path of the context; other lines stay."""
+def skill_names(folder: Folder, skills: str) -> tuple[str, ...]:
+    """What the folders of skills are called that lie in the context's folder `skills`, in order."""
+    place = os.path.join(folder.place, CONTEXT, skills)
+    names = os.listdir(place) if is_inside(skills) and os.path.isdir(place) and not os.path.islink(place) else []
+    return tuple(sorted(name for name in names if os.path.isfile(os.path.join(place, name, "SKILL.md"))))
+
+
+def without_skills(text: str, skills: str, names: Sequence[str] = ()) -> str:
+    """A Dockerfile without what it copies from the folder of skills, a path of the context; other lines stay.
+
+    So does a step that works in the copy of a skill, one of these `names`, as it would find none.
+    """
+    works_in = re.compile(rf"[\w.-]*skills?/(?:{'|'.join(map(re.escape, names))})(?![\w-])") if names else None
     kept: list[str] = []
     lines = text.split("\n")
     at = 0
@@ -125,7 +136,11 @@ def without_skills(text: str, skills: str) -> str:
             at += 1
         at += 1
         whole = lines[start:at]
-        kept += _without(whole, skills)
+        is_step = whole[0].lstrip()[:4].upper() == "RUN "
+        if is_step and works_in is not None and works_in.search("".join(whole)):
+            kept += [f"# {line}" for line in whole]
+        else:
+            kept += _without(whole, skills)
     return "\n".join(kept)
 
 

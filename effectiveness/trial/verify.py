@@ -24,7 +24,7 @@ from skill_health.effectiveness.trial.rewards import (
 from skill_health.effectiveness.workspace.folders import Places, remove_tree
 from skill_health.effectiveness.workspace.images import files_of, links_of
 from skill_health.effectiveness.workspace.sanitise import sanitise
-from skill_health.effectiveness.workspace.scripts import ScriptSurroundings, run_script
+from skill_health.effectiveness.workspace.scripts import ScriptSurroundings, run_script, skills_of_image
 from skill_health.effectiveness.workspace.tree import FolderTree, read_tree, remove_special
 from skill_health.effectiveness.workspace.workspace import Workplace
 
@@ -100,7 +100,7 @@ async def verify(task: Task, at: Workplace, name: str = _TRIAL, *, proved: bool 
         variables = {"VERIFIER_DIR": rewards, "FINAL_MESSAGE": places.final}
         around = ScriptSurroundings(
             folder, {VERIFIER: folder, REWARDS: rewards}, variables, (places.final,), (rewards,),
-            judges=True,
+            shown=_skills_asked_for(task, at), judges=True,
         )  # fmt: skip
         output = await run_script(task, task.verifier, at, around)
     except OSError as error:
@@ -111,6 +111,12 @@ async def verify(task: Task, at: Workplace, name: str = _TRIAL, *, proved: bool 
     reward = read_reward(rewards, places.workspace)
     verdict = judge(task.grading, output.exit_code, reward, stopped=output.stopped, proved=proved)
     return Verified(verdict, output, _remarks(places.workspace), read_ctrf(rewards))
+
+
+def _skills_asked_for(task: Task, at: Workplace) -> tuple[tuple[str, str], ...]:
+    """The task's own skills, in the places in which its verifier names them."""
+    texts = [file.data for file in task.verifier.files] if task.verifier else []
+    return tuple(pair for pair in skills_of_image(task, at) if any(pair[1].encode() in text for text in texts))
 
 
 def _remarks(workspace: str) -> bytes:

@@ -289,7 +289,7 @@ def test_skills_of_tasks_are_found_where_they_are_named(tmp_path: Path) -> None:
     def found(*paths: str) -> list[str]:
         return [skill.name for skill in collection([str(tmp_path / path) for path in paths], None, str(tmp_path))[1]]
 
-    one, two = "tasks/one/environment/skills", "tasks/two/environment/skills/own-two"
+    one, two = "tasks/one/environment/skills", "tasks/two/environment/skills"
     assert found(one) == ["own-one"]
     assert found(one, two) == found(two, one) == ["own-one", "own-two"]
     # The name of a file brings the collection around it.
