@@ -20,7 +20,7 @@ from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import Folder, RefusedFile
 from skill_health.effectiveness.tasks._load import load_tasks
-from skill_health.effectiveness.workspace.copies import SKILL, copies, make_copy
+from skill_health.effectiveness.workspace.copies import SKILL, copies, make_copy, skill_md
 from skill_health.lint.pipeline import configure
 from skill_health.registries.records import BadRecord
 from skill_health.registries.sources import expand
@@ -195,8 +195,9 @@ def _own(task: Task) -> dict[str, SkillCopy]:
             files = tuple(file for file in files if file.path not in material)
         except RefusedFile as refused:
             raise UsageError(f"{task.path}: {name}/{refused.path}: {refused.message}") from None
-        text = next((file.data for file in files if file.path == SKILL), b"")
-        skill = parse_skill(text, f"{name}/{SKILL}", name, tuple(file.path for file in files if file.path != SKILL))
+        skill = parse_skill(
+            skill_md(files), f"{name}/{SKILL}", name, tuple(file.path for file in files if file.path != SKILL)
+        )
         found[name] = make_copy(name, skill.description, files)
     return found
 

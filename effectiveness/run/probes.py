@@ -23,9 +23,8 @@ from skill_health.core.errors import UsageError
 from skill_health.core.files import blake2b, read_small
 from skill_health.documents._record import decode_record, encode_record
 from skill_health.documents.effect_probe import AgentProbe, AgentProbes
-from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading, unproved_of
+from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading, served_tools, unproved_of
 from skill_health.effectiveness.agents._load import AgentChoice, Installed
-from skill_health.effectiveness.delivery.served import tool_names
 from skill_health.effectiveness.gateway._api import GatewayTrace, Upstream
 from skill_health.effectiveness.plan.plan import Planned, TrialPlan
 from skill_health.effectiveness.records import CONTROL, FILES, FULL, TARGET, Arm
@@ -118,7 +117,7 @@ def _other_tools(cell: TrialSpec, offered: tuple[str, ...] | None, bare: tuple[s
     if not cell.arm.served or offered is None or bare is None:
         return
     agent = cell.choice.agent
-    own = {*tool_names(getattr(agent, "MCP", "")), *getattr(agent, "MCP_BRINGS", ())}
+    own = {*served_tools(agent), *getattr(agent, "MCP_BRINGS", ())}
     for names, words in ((set(offered) - set(bare) - own, "offered beside"), (set(bare) - set(offered), "gone with")):
         if names:
             yield f"tools {words} the server of skills: {', '.join(sorted(name[:64] for name in names)[:5])}"

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from skill_health.core.errors import UsageError
 from skill_health.core.files import blake2b
-from skill_health.effectiveness.delivery.served import text_of
+from skill_health.effectiveness.delivery.served import skill_text
 from skill_health.effectiveness.records import (
     AGAIN,
     CONDITIONS,
@@ -38,7 +38,7 @@ from skill_health.effectiveness.records import (
 )
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import File
-from skill_health.effectiveness.workspace.copies import SKILL, make_copy
+from skill_health.effectiveness.workspace.copies import SKILL, make_copy, skill_md
 from skill_health.skill import frontmatter
 from skill_health.skill.decode import decode
 from skill_health.text.near import nearest
@@ -71,8 +71,7 @@ _PARAGRAPH = 5
 
 def placebo(skill: SkillCopy) -> SkillCopy:
     """The placebo of a skill; the same one each time."""
-    whole = next((file.data for file in skill.files if file.path == SKILL), b"")
-    head, body = _split(whole)
+    head, body = _split(skill_md(skill.files))
     start = blake2b(skill.name.encode()).digest()[0] % len(_SENTENCES)
     return make_copy(skill.name, skill.description, [File(SKILL, head + _prose(len(body), start))], placebo=True)
 
@@ -281,7 +280,7 @@ _FRAME = "These are instructions for tasks of a certain kind, called skills. Whe
 
 def skill_frame(skills: Sequence[SkillCopy]) -> str:
     """The texts of skills as they stand in a prompt, between marks that no text of theirs can hold."""
-    texts = [(skill.name, " ".join(skill.description.split()), text_of(skill).rstrip()) for skill in skills]
+    texts = [(skill.name, " ".join(skill.description.split()), skill_text(skill).rstrip()) for skill in skills]
     mark = blake2b(repr(texts).encode("utf-8", "backslashreplace"), digest_size=6).hexdigest()
     lines = [f"<skills {mark}>", _FRAME]
     for name, description, text in texts:

@@ -13,15 +13,13 @@ import pytest
 import trial_bench as bench
 from effects_made import replace
 from msgspec import UNSET
-from run_made import a_plan, go, write_collection
+from run_made import a_plan, go, only_read, write_collection
 
 from simulators.agents.scripted import draw, parse_plan
 from skill_health.commands.effectiveness import command as group
 from skill_health.documents.effect_result import SkillCreation, TrialResult
 from skill_health.effectiveness.agents._api import Command, Job
-from skill_health.effectiveness.check import check
 from skill_health.effectiveness.creation.written import FOLDER, MOST_BYTES, read_written
-from skill_health.effectiveness.plan import preflight
 from skill_health.effectiveness.run.runs import EffectRun, load_run
 from skill_health.effectiveness.workspace.staging import parse_arm
 
@@ -169,9 +167,7 @@ def run_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Eff
     """A run of real trials of the scripted agent."""
     root = write_collection(tmp_path / "collection", 3, 1)
     monkeypatch.chdir(root)
-    monkeypatch.setattr(
-        preflight, "check_tasks", lambda tasks, skills, root, terms=None: check.check_tasks(tasks, skills, root)
-    )
+    only_read(monkeypatch)
 
     def run(agents: str, out: str, *more: str) -> EffectRun:
         words = ["run", "tasks", "--quiet", "--sandbox", "none", "--arms", "target,self_generated", "--out", out]
