@@ -128,14 +128,7 @@ def without_skills(text: str, skills: str, names: Sequence[str] = ()) -> str:
     """
     works_in = re.compile(rf"[\w.-]*skills?/(?:{'|'.join(map(re.escape, names))})(?![\w-])") if names else None
     kept: list[str] = []
-    lines = text.split("\n")
-    at = 0
-    while at < len(lines):
-        start = at
-        while lines[at].rstrip().endswith("\\") and at + 1 < len(lines) and not lines[start].lstrip().startswith("#"):
-            at += 1
-        at += 1
-        whole = lines[start:at]
+    for whole in _instructions(text):
         is_step = whole[0].lstrip()[:4].upper() == "RUN "
         if is_step and works_in is not None and works_in.search("".join(whole)):
             kept += [f"# {line}" for line in whole]
@@ -144,12 +137,36 @@ def without_skills(text: str, skills: str, names: Sequence[str] = ()) -> str:
     return "\n".join(kept)
 
 
+def _instructions(text: str) -> Iterator[list[str]]:
+    """The lines of each instruction, comment and empty line of a Dockerfile."""
+    lines = text.split("\n")
+    at = 0
+    while at < len(lines):
+        start = at
+        while lines[at].rstrip().endswith("\\") and at + 1 < len(lines) and not lines[start].lstrip().startswith("#"):
+            at += 1
+        at += 1
+        yield lines[start:at]
+
+
 def _without(lines: list[str], skills: str) -> list[str]:
     """The lines of one instruction, without the sources that are skills."""
+    name, options, paths = _copied(lines)
+    sources = [path for path in paths[:-1] if not is_of_skills(path, skills)]
+    if len(sources) == len(paths[:-1]):
+        return lines
+    if not sources:
+        return [f"# {line}" for line in lines]
+    quoted = ", ".join(f'"{path}"' for path in (*sources, paths[-1]))
+    return [" ".join([name, *options, f"[{quoted}]"])]
+
+
+def _copied(lines: list[str]) -> tuple[str, list[str], list[str]]:
+    """The name of an instruction, its options and its paths; no paths where it copies nothing of the context."""
     joined = " ".join(line.strip().removesuffix("\\") for line in lines)
     name, _, rest = joined.strip().partition(" ")
     if name.upper() not in ("COPY", "ADD"):
-        return lines
+        return name, [], []
     rest = rest.strip()
     if rest.startswith("["):
         words = [word.strip().strip("\"'") for word in rest.strip("[]").split(",")]
@@ -157,18 +174,27 @@ def _without(lines: list[str], skills: str) -> list[str]:
         try:
             words = shlex.split(rest)
         except ValueError:
-            return lines
+            return name, [], []
     options = [word for word in words if word.startswith("--")]
     paths = [word for word in words if not word.startswith("--")]
     if any(option.startswith("--from") for option in options) or len(paths) < 2:
-        return lines
-    sources = [path for path in paths[:-1] if not is_of_skills(path, skills)]
-    if len(sources) == len(paths) - 1:
-        return lines
-    if not sources:
-        return [f"# {line}" for line in lines]
-    quoted = ", ".join(f'"{path}"' for path in (*sources, paths[-1]))
-    return [" ".join([name, *options, f"[{quoted}]"])]
+        return name, [], []
+    return name, options, paths
+
+
+def copied_files(recipe: ImageRecipe) -> list[str]:
+    """The files of a context that its Dockerfile copies into the image, relative to it, in the order of their paths."""
+    paths = [path for lines in _instructions(recipe.dockerfile) for path in _copied(lines)[2][:-1]]
+    sources = [posixpath.normpath(path).lstrip("/") or "." for path in paths]
+
+    def is_copied(path: str) -> bool:
+        return any(
+            source in (".", path) or path.startswith(f"{source}/") or fnmatchcase(path, source) for source in sources
+        )
+
+    return (
+        [path for path in context_files(recipe.context, recipe.left_out) if is_copied(path)] if recipe.context else []
+    )
 
 
 def is_of_skills(source: str, skills: str) -> bool:

@@ -132,18 +132,18 @@ def place_tasks(
     placed, failed = [], {}
     for task in tasks:
         own = task.in_container()
-        if own.recipe is None and not image:
+        recipe = own.recipe
+        if recipe is None and not image:
             own = replace(own, blockers=(*own.blockers, _NO_IMAGE))
-        elif own.recipe is not None and own.runnable and build:
+        elif recipe is not None and own.runnable and build:
             try:
-                _open(client, own, own.recipe, tell or (lambda line: None))
+                _open(client, own, recipe, tell or (lambda line: None))
             except ImageError as error:
                 failed[task.id] = str(error)
                 own = replace(own, blockers=(*own.blockers, str(error)))
             else:
-                own = replace(
-                    own, unsupported=(*own.unsupported, *_not_kept(own.recipe, _built[_key(client, own.recipe)]))
-                )
+                lost = _not_kept(recipe, _built[_key(client, recipe)])
+                own = replace(own, unsupported=(*own.unsupported, *lost))
         placed.append(replace(own, network=network.grant(own)))
     return PlacedTasks(tuple(placed), failed)
 
