@@ -45,6 +45,7 @@ def command(
     import asyncio
     import json
 
+    from skill_health.bench.command_line import print_lines
     from skill_health.bench.durable import locked
     from skill_health.bench.run_folder import find_run
     from skill_health.core.errors import AbortedError, UsageError
@@ -56,7 +57,7 @@ def command(
     from skill_health.effectiveness.workspace.images import drop_copies, network_choice, place_tasks
     from skill_health.effectiveness.workspace.scripts import ScriptOptions
     from skill_health.lint.pipeline import configure
-    from skill_health.text.terminal import clean, echo
+    from skill_health.text.terminal import echo
 
     click.get_current_context().call_on_close(drop_copies)
     root, config = configure((os.curdir,), config_file, {})
@@ -70,9 +71,8 @@ def command(
     image = config.effectiveness.image
     name = pick(sandbox or None, image, own=any(task.contained for task in tasks))
     chosen = back_end(name)
-    tasks = place_tasks(
-        tasks, name, image, network_choice(network, hosts), lambda line: echo(f"{clean(line)}\n", err=True)
-    ).tasks
+    granted = network_choice(network, hosts)
+    tasks = place_tasks(tasks, name, image, granted, lambda line: print_lines([line])).tasks
     with locked(folder):
         kept = load_run(folder)
         results, manifest = kept.results, kept.manifest

@@ -31,7 +31,6 @@ _NEEDED = (
     "jsonschema",
     "starlette",
 )
-_AT_STORE = 4
 _PARAGRAPH = lazy(r"\n[ \t]*\n\s*")
 
 
@@ -70,15 +69,14 @@ READ = "read_skill"
 
 @dataclass(frozen=True, slots=True)
 class ServerCommand:
-    """How an agent starts the server: the words of the command, and the folders where the SDK lies."""
+    """How an agent starts the server: the words of the command, the folders where the SDK lies, and what it serves.
+
+    That is the file `store`, by its path inside.
+    """
 
     command: tuple[str, ...]
     libraries: tuple[str, ...]
-
-    @property
-    def store(self) -> str:
-        """The file that it serves, as it is called inside."""
-        return self.command[_AT_STORE]
+    store: str
 
 
 def tool_names(pattern: str) -> dict[str, str]:
@@ -140,7 +138,7 @@ def _folders() -> tuple[str, ...]:
 
 def server_command(python: str, store: str) -> ServerCommand:
     """The server over the store at this path, run by this interpreter."""
-    return ServerCommand((python, "-I", "-S", _PROGRAM, store, *_folders()), _folders())
+    return ServerCommand((python, "-I", "-S", _PROGRAM, store, *_folders()), _folders(), store)
 
 
 def server_readable(folder: str) -> tuple[str, ...]:

@@ -319,12 +319,18 @@ def to_ask(plan: TrialPlan) -> tuple[ProbeRequest, ...]:
     tasks = {task.id: task for task in plan.tasks}
     for model in plan.models:
         agent = _agent(model.choice.name, model.choice.protocol)
+        what = [agent, model.program, model.version, plan.sandbox.name, plan.sandbox.version, plan.sandbox.image]
+        # A hash covers the whole collection, so it is made for each set of skills and not for each task.
+        known: dict[tuple[str, tuple[str, ...]], ProbeRequest] = {}
         for (task_id, arm), skills in plan.staged.items():
-            cell = plan.cell(Planned(tasks[task_id], model, arm, 0))
-            what = [agent, model.program, model.version, plan.sandbox.name, plan.sandbox.version, plan.sandbox.image]
-            what += [arm.delivery] if arm.delivery != FILES else []
-            mark = digest([*what, sorted(cell.collection.items()), [skill.digest for skill in skills]])
-            asked = found.setdefault(mark, ProbeRequest(mark, agent, cell, model.server))
+            digests = tuple(skill.digest for skill in skills)
+            asked = known.get((arm.delivery, digests))
+            if asked is None:
+                cell = plan.cell(Planned(tasks[task_id], model, arm, 0))
+                more = [arm.delivery] if arm.delivery != FILES else []
+                mark = digest([*what, *more, sorted(cell.collection.items()), list(digests)])
+                asked = found.setdefault(mark, ProbeRequest(mark, agent, cell, model.server))
+                known[arm.delivery, digests] = asked
             asked.arms = sorted({*asked.arms, arm.name})
     return tuple(found.values())
 

@@ -41,7 +41,7 @@ from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.workspace.copies import SKILL, make_copy, skill_md
 from skill_health.skill import frontmatter
 from skill_health.skill.decode import decode
-from skill_health.text.near import nearest
+from skill_health.text.near import did_you_mean, nearest
 from skill_health.text.patterns import lazy
 
 _SENTENCES = (
@@ -109,7 +109,8 @@ _WITH = {
     ORDER: "a seed",
     SUBSET: "the names of skills with + between them",
 }
-_MORE = {NEGATIVE: "irrelevant_skill", PLUS_ONE: "related_skill", PLUS_UNRELATED: "unrelated_skill"}
+OTHER_SKILLS = {NEGATIVE: "irrelevant_skill", PLUS_ONE: "related_skill", PLUS_UNRELATED: "unrelated_skill"}
+"""The conditions that stage a skill which a task names beside its targets, and the key by which it does."""
 
 
 def parse_arm(text: str) -> Arm:
@@ -199,8 +200,7 @@ def refuse_unknown(arms: Iterable[Arm], names: Collection[str]) -> None:
     for arm in arms:
         for name in (arm.argument,) if arm.condition in _LEAVING else arm.subset:
             if name not in names:
-                near = nearest(name, sorted(names))
-                hint = f"; did you mean {near!r}?" if near else ""
+                hint = did_you_mean(name, names)
                 verb = "leaves out" if arm.condition in _LEAVING else "stages"
                 raise UsageError(f"the arm {arm.name!r} {verb} a skill that is not in the collection{hint}")
 
@@ -260,11 +260,9 @@ def _names(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> Sequence[st
         return [name for name in targets if name != arm.argument]
     if condition in (TARGET, AGAIN, PLACEBO):
         return targets
-    other = {
-        NEGATIVE: task.irrelevant_skill, PLUS_ONE: task.related_skill, PLUS_UNRELATED: task.unrelated_skill
-    }[condition]  # fmt: skip
+    other: str | None = getattr(task, OTHER_SKILLS[condition])
     if other is None:
-        return f"the task names no {_MORE[condition]}"
+        return f"the task names no {OTHER_SKILLS[condition]}"
     return (other,) if condition == NEGATIVE else (*targets, other)
 
 
