@@ -49,6 +49,9 @@ _USUAL = re.compile(r"astral\.sh|debian|py(?:pi|pa|test|thonhosted)")
 # What a person found of tasks that do not run here, where nothing that they print says it. Files that are missing are
 # those of the repository's tree whose contents were too large for our copy.
 READ = {
+    "jpg-ocr-stat": ("time limit", "its oracle needs more than the 600 s that the task gives, on two busy cores; it asks for four"),
+    "powerlifting-coef-calc": ("network", "the image fetches uv from astral.sh (read, not built)"),
+    "multilingual-video-dubbing": ("network", "the image asks download.pytorch.org and github.com (read, not built)"),
     "fix-build-google-auto": ("base image", "bugswarm/cached-images:google-auto-101506036"),
     "scheduling-email-assistant": ("network", "the oracle and the verifier need accounts of Google"),
     "find-topk-similiar-chemicals": ("network", "the oracle asks pubchem.ncbi.nlm.nih.gov"),
@@ -259,8 +262,8 @@ astral.sh. A task that runs on them is shown to be read, built, run and verified
 versions are at work, and tasks listed here as failing for a version or for want of a host may well run.
 
 A network is granted to the scripts alone (`--network scripts`), as nearly all verifiers install pytest. Each state is
-verified once; `effectiveness check` does so three times, looks for leaks and plays hacks. It refuses several of these tasks
-for a leak: their skills hold what their verifiers know. One pass is no proof of a steady verifier: `r2r-mpc-control`
+verified once; `effectiveness check` does so three times, looks for leaks and plays hacks. It refuses none of the 63 for a
+leak; in 15, skills share more than idioms with the solution or the tests, which it reports with the words. One pass is no proof of a steady verifier: `r2r-mpc-control`
 simulates with noise: the oracle passed when it was tried, and the two trials in which an agent did its work failed.
 
 Claude Code 2.1.197 and Codex 0.169.0, with scripts in the place of their models, have done the arms `control` and `target`
@@ -273,6 +276,7 @@ failed, and each target was offered its skills, opened them all, and passed. Tha
 | network | a host that is not reached is asked, at the build, by the oracle or by the verifier |
 | file missing | a large file of the task was not in our copy of the repository |
 | version | a package is not there for the stand-in's Python |
+| time limit | what runs takes longer than the task gives |
 | build time | building takes longer than {build} s on two busy cores |
 
 """.replace("{build}", f"{BUILD_SECONDS:.0f}")
