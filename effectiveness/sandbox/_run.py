@@ -346,7 +346,8 @@ async def _run(
     except OSError as error:
         raise SandboxError(f"{wrapped.argv[0]} cannot be started: {error.strerror or error}") from None
     changes = [os.path.join(os.path.dirname(box.root), CHANGES)] if box.root else []
-    disk = Disk((box.workspace, box.home, box.temporary, *box.writable, *changes), limits)
+    written = dict.fromkeys([*box.writable, *(folder for folder, _ in box.mounts)])
+    disk = Disk((box.workspace, box.home, box.temporary, *written, *changes), limits)
     watch = Watch(limits, streams, disk, begun + limits.timeout_sec, stop)
     pipe = transport.get_pipe_transport(0)
     assert isinstance(pipe, asyncio.WriteTransport)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_images import task_of
 
+from skill_health.effectiveness.agents._api import Command
 from skill_health.effectiveness.sandbox import podman
-from skill_health.effectiveness.sandbox._api import OwnImage
+from skill_health.effectiveness.sandbox._api import OwnImage, SandboxLimits
+from skill_health.effectiveness.sandbox._load import back_end
+from skill_health.effectiveness.sandbox._run import run
 from skill_health.effectiveness.tasks._outputs import lost_folders, may_travel, output_folders
 from skill_health.effectiveness.trial.verify import make_ready
 from skill_health.effectiveness.workspace.folders import make_places, remove_tree
@@ -110,6 +114,14 @@ def test_every_program_has_them_at_their_paths(at: Workplace) -> None:
     assert at.outputs == ((f"{at.outside}/output", "/output"),)
     assert at.box().mounts == at.outputs
     assert at.after(make_places("", "job-")).outputs == at.outputs
+
+
+def test_what_is_written_there_counts(at: Workplace) -> None:
+    folder = at.outputs[0][0]
+    fill = Command(("bash", "-c", f"head -c 30000000 /dev/zero > {folder}/f; sleep 60"), {"PATH": "/usr/bin:/bin"})
+    box = replace(at.box(), own=None)
+    output = asyncio.run(run(back_end("none"), box, fill, SandboxLimits(50, 1 << 20, 10_000_000)))
+    assert output.stopped == "disk", output
 
 
 def test_what_would_steer_the_verifier_is_taken_out_there_too(at: Workplace, tmp_path: Path) -> None:
