@@ -51,6 +51,7 @@ _USUAL = re.compile(r"astral\.sh|debian|py(?:pi|pa|test|thonhosted)")
 READ = {
     "jpg-ocr-stat": ("time limit", "its oracle needs more than the 600 s that the task gives, on two busy cores; it asks for four"),
     "powerlifting-coef-calc": ("network", "the image fetches uv from astral.sh (read, not built)"),
+    "latex-formula-extraction": ("network", "the image asks cdn.playwright.dev and huggingface.co (read, not built)"),
     "multilingual-video-dubbing": ("network", "the image asks download.pytorch.org and github.com (read, not built)"),
     "fix-build-google-auto": ("base image", "bugswarm/cached-images:google-auto-101506036"),
     "scheduling-email-assistant": ("network", "the oracle and the verifier need accounts of Google"),
