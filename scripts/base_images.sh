@@ -68,8 +68,9 @@ PY
 make_root() {
     local release=$1 kind=$2 to=$3 root packages=ca-certificates,python3,python3-venv
     root=$(mktemp -d "$bases/root-XXXXXX")
-    # Nearly every task installs these first, which takes longer than all the rest of its image.
-    [ "$kind" = python ] && packages+=,netbase,tzdata || packages+=,python3-pip,python3-dev,build-essential,curl,wget
+    # Python's own images come with its headers, which packages are built against. Of the others, nearly every task
+    # installs these first, which takes longer than all the rest of its image.
+    [ "$kind" = python ] && packages+=,netbase,tzdata,python3-dev || packages+=,python3-pip,python3-dev,build-essential,curl,wget
     say "making Debian $release for $kind images"
     debootstrap --variant=minbase --include="$packages" "$release" "$root" ${mirror:+"$mirror"} > "$to.log" 2>&1 ||
         { say "debootstrap failed, see $to.log" && return 1; }

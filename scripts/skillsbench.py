@@ -6,7 +6,8 @@
 
 CHECKOUT is the repository at COMMIT. Each task is built, and verified once with nothing done and once after its oracle,
 with podman, as `skill-health effectiveness check --sandbox podman --network scripts` does. What was found of a task is
-kept below build/skillsbench/, so that some can be tried again. Nothing of theirs is kept in this repository but names.
+kept below build/skillsbench/, and else in the page itself, so that some can be tried again. Nothing of theirs is kept
+in this repository but names.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -41,12 +42,17 @@ KEPT = ROOT / "build" / "skillsbench"
 PAGE = ROOT / "docs" / "skillsbench.md"
 BUILD_SECONDS = 420.0
 RUNS = "runs"
+_ROW = re.compile(r"(?m)^\| (?P<task>[\w-]+) \|(?:[^|]*\|){4} (?P<said>.*) \|$")
+_WHEN = re.compile(r"tried on ([\d-]+)")
 # Hosts that every verifier speaks of, or that are reached.
 _USUAL = re.compile(r"astral\.sh|debian|py(?:pi|pa|test|thonhosted)")
 # What a person found of tasks that do not run here, where nothing that they print says it. Files that are missing are
 # those of the repository's tree whose contents were too large for our copy.
 READ = {
-    "civ6-adjacency-optimizer": ("writes elsewhere", "the answer lies in /output, outside the working directory"),
+    "jpg-ocr-stat": ("time limit", "its oracle needs more than the 600 s that the task gives, on two busy cores; it asks for four"),
+    "powerlifting-coef-calc": ("network", "the image fetches uv from astral.sh (read, not built)"),
+    "latex-formula-extraction": ("network", "the image asks cdn.playwright.dev and huggingface.co (read, not built)"),
+    "multilingual-video-dubbing": ("network", "the image asks download.pytorch.org and github.com (read, not built)"),
     "fix-build-google-auto": ("base image", "bugswarm/cached-images:google-auto-101506036"),
     "scheduling-email-assistant": ("network", "the oracle and the verifier need accounts of Google"),
     "find-topk-similiar-chemicals": ("network", "the oracle asks pubchem.ncbi.nlm.nih.gov"),
@@ -162,7 +168,8 @@ def why_not_run(start: VerifiedState, end: VerifiedState) -> tuple[str, str]:
 
 def page(tasks: Sequence[Task]) -> str:
     """The page, from what is kept."""
-    kept = {task.id: _kept(task) for task in tasks}
+    told = dict(_told())
+    kept = {task.id: _kept(task, told) for task in tasks}
     counts = Counter(one.kind for one in kept.values())
     ran = [task for task in tasks if kept[task.id].kind == RUNS]
     areas = sorted({task.category for task in ran})
@@ -186,10 +193,29 @@ def page(tasks: Sequence[Task]) -> str:
     )
 
 
-def _kept(task: Task) -> TriedTask:
+def _told() -> Iterator[tuple[str, TriedTask]]:
+    """What the page of today says of each task that was tried."""
+    text = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    when = _WHEN.search(text)
+    for row in _ROW.finditer(text):
+        kind, _, detail = row["said"].replace("\\|", "|").partition(": ")
+        if kind == "not tried":
+            continue
+        rewards = (
+            re.fullmatch(r"(\S+) with nothing done, (\S+) with the oracle", detail) if kind == f"**{RUNS}**" else None
+        )
+        found = TriedTask(kind, detail, when=when[1] if when else "")
+        if rewards:
+            found = TriedTask(RUNS, "", 0.0, float(rewards[1]), float(rewards[2]), found.when)
+        yield row["task"], found
+
+
+def _kept(task: Task, told: Mapping[str, TriedTask]) -> TriedTask:
     try:
         found = msgspec.json.decode((KEPT / f"{task.id}.json").read_bytes(), type=TriedTask)
     except OSError:
+        if task.id in told:
+            return told[task.id]
         asked = sorted(set(re.findall(r"https?://([\w.-]+)", _recipe(task).dockerfile)))
         hosts = [name for name in asked if not _USUAL.search(name)]
         found = TriedTask("not tried", f"its image asks {', '.join(hosts[:3])}" if hosts else "")
@@ -237,8 +263,9 @@ astral.sh. A task that runs on them is shown to be read, built, run and verified
 versions are at work, and tasks listed here as failing for a version or for want of a host may well run.
 
 A network is granted to the scripts alone (`--network scripts`), as nearly all verifiers install pytest. Each state is
-verified once; `effectiveness check` does so three times, looks for leaks and plays hacks. It refuses several of these tasks
-for a leak: their skills hold what their verifiers know. One pass is no proof of a steady verifier: `r2r-mpc-control`
+verified once; `effectiveness check` does so three times, looks for leaks and plays hacks. It refuses none of the 63 for a
+leak; in 15, skills share more than idioms with the solution or the tests, which it reports with the words. One pass is no
+proof of a steady verifier: `r2r-mpc-control`
 simulates with noise: the oracle passed when it was tried, and the two trials in which an agent did its work failed.
 
 Claude Code 2.1.197 and Codex 0.169.0, with scripts in the place of their models, have done the arms `control` and `target`
@@ -251,7 +278,7 @@ failed, and each target was offered its skills, opened them all, and passed. Tha
 | network | a host that is not reached is asked, at the build, by the oracle or by the verifier |
 | file missing | a large file of the task was not in our copy of the repository |
 | version | a package is not there for the stand-in's Python |
-| writes elsewhere | the answer lies outside the working directory, which is all that is kept of a trial |
+| time limit | what runs takes longer than the task gives |
 | build time | building takes longer than {build} s on two busy cores |
 
 """.replace("{build}", f"{BUILD_SECONDS:.0f}")

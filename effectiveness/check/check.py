@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
-from typing import cast
 
-from skill_health.core.strict_json import quote
 from skill_health.documents._record import encode_record
 from skill_health.documents._targets import write_targets
 from skill_health.documents.effect_check import (
     CheckedTask,
     TaskCheckReport,
     TaskFault,
+    TaskFinding,
     UnreadableTask,
-    VerifierFinding,
     VerifierVerdict,
 )
 from skill_health.effectiveness.agents._api import ProgramOutput
 from skill_health.effectiveness.check.hacks import buy
+from skill_health.effectiveness.check.leaks import hidden_values, overlaps, shared_answers, texts_of
 from skill_health.effectiveness.check.skills import (
     SkillIndex,
     own_skills,
@@ -32,180 +29,14 @@ from skill_health.effectiveness.check.skills import (
 )
 from skill_health.effectiveness.check.verifier_code import verifier_findings
 from skill_health.effectiveness.check.verifier_runs import VerifiedState, nothing_done, solved
-from skill_health.effectiveness.tasks._api import Script, Task
-from skill_health.effectiveness.tasks._folder import File
-from skill_health.effectiveness.tasks._scripts import text_of
+from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.trial.rewards import CRITERIA, INFRASTRUCTURE, PASS
 from skill_health.effectiveness.trial.verify import Verified
 from skill_health.effectiveness.workspace.scripts import ScriptOptions, last_line
-from skill_health.registries.records import BadRecord, Registries, RegistryRecord, problem_line
-from skill_health.rules._api import Corpus, CorpusContext
-from skill_health.rules.leakage import prompt_names_skill
-from skill_health.rules.leakage._material import ORACLE, PROMPT, VERIFIER, TaskMaterial, TaskText
-from skill_health.rules.leakage._passages import Passage, PassageIndex, passages
-from skill_health.rules.leakage.evaluation_constant import rare_values
+from skill_health.registries.records import BadRecord, problem_line
 from skill_health.skill.model import Skill
-from skill_health.text.fingerprints import fingerprints, words_of
-from skill_health.text.near import list_some
 from skill_health.text.numbers import count
 from skill_health.text.terminal import clean
-
-_CERTAIN = 1.5
-_MOST_SKILLS = 2
-_MOST_TEXT = 1 << 20
-_SHOWN = 160
-# A copy that was touched here and there still holds half of what it was made from.
-_SHARE, _LEAST_PRINTS = 0.5, 8
-_ENTRIES = ("verify.sh", "test.sh", "oracle/solve.sh", "solve.sh")
-_CODE = (".sh", ".bash", ".py", ".js", ".mjs", ".ts", ".rb", ".pl", ".awk", ".jq")
-_NAMES = re.compile(r"(?<![\w/.-])(?:[\w.-]+/)*(?:verify\.sh|test_outputs\.py|solve\.sh|solve\.py)(?![\w-])")
-
-
-@dataclass(frozen=True, slots=True)
-class Leak:
-    """One leak as a sentence; `certain` where it fails the task."""
-
-    message: str
-    certain: bool = True
-
-
-def leaks(task: Task, material: TaskMaterial, hidden: Mapping[str, str], index: SkillIndex) -> Iterator[Leak]:
-    """What leaks of a task into the skills, into its prompt and into what the agent is given.
-
-    `material` are all its texts, `hidden` the rare values that the agent is not given.
-    """
-    yield from _in_prompt(task, index)
-    yield from _in_skills(material, hidden, index)
-    yield from _in_given(task, material)
-
-
-def _material(task: Task) -> TaskMaterial:
-    """All texts of a task, as the linter's rules take them; what the agent gets counts as prompt."""
-    parts = [TaskText("prompt", PROMPT, task.prompt), *_parts("starting", PROMPT, task.files)]
-    for name, kind, script in (("verifier", VERIFIER, task.verifier), ("oracle", ORACLE, task.oracle)):
-        parts += _parts(name, kind, script.files if script else ())
-    given = "\n".join(part.text for part in parts if part.kind == PROMPT)
-    return TaskMaterial(task.id, task.path, tuple(parts), given)
-
-
-def _parts(name: str, kind: str, files: Iterable[File]) -> Iterator[TaskText]:
-    for file in files:
-        text = text_of(file) if len(file.data) <= _MOST_TEXT else None
-        if text and text.strip():
-            yield TaskText(file.path if file.path.startswith(f"{name}/") else f"{name}/{file.path}", kind, text)
-
-
-def _in_prompt(task: Task, index: SkillIndex) -> Iterator[Leak]:
-    """Names of skills, and of the files that judge."""
-    for name in index.names_in(task.prompt):
-        record = RegistryRecord("", 1, {"prompt": task.prompt, "prompt_id": "", "expected_primary_skill": name})
-        context = cast(CorpusContext, SimpleNamespace(registries=Registries(prompts=(record,))))
-        if any(prompt_names_skill.check_corpus(Corpus(()), context)):
-            certain = name in (task.target_skills or ()) and _is_called(name, task.prompt)
-            yield Leak(f"the prompt names the skill {name!r}", certain=certain)
-    given = {file.path for file in task.files}
-    for match in _NAMES.finditer(task.prompt):
-        if match.group() not in given:
-            yield Leak(f"the prompt names {match.group()!r}, which the agent does not have")
-
-
-def _is_called(name: str, prompt: str) -> bool:
-    """Whether a name stands there as that of a skill: as a command, in quotes, or beside that word; it may be words.
-
-    Names with a digit or three parts are nobody's words.
-    """
-    if any(char.isdigit() for char in name) or len(re.split(r"[-_]", name)) > 2:
-        return True
-    word = re.escape(name)
-    return (
-        re.search(rf"(?i)[/$@`'\"]{word}\b|\b{word}[`'\"]?\s+skills?\b|\bskills?\s+[`'\"]?{word}\b", prompt) is not None
-    )
-
-
-def _in_skills(material: TaskMaterial, hidden: Mapping[str, str], index: SkillIndex) -> Iterator[Leak]:
-    """Passages and rare values of the task that stand in skills."""
-    places = PassageIndex.of([material])
-    texts = index.texts_with(places.places)
-    for nth in sorted({*texts, *index.skills_with(hidden)}):
-        skill = index.skills[nth]
-        shared: dict[str, list[tuple[str, Passage]]] = defaultdict(list)
-        for path, text, _ in (skill.texts[number] for number in texts.get(nth, ())):
-            for found in passages(text, places, index.spread, skill.files):
-                shared[found.part.path].append((f"{path}:{found.span.line}", found))
-        for same in shared.values():
-            # What a skill says in several places, or in several files, is one thing to fix.
-            where, most = max(same, key=lambda one: one[1].words)
-            others = [place for place, _ in same if place != where]
-            more = f" and in {count(len(others), 'other place')}, such as {others[0]}" if others else ""
-            yield _passage(f"the skill {skill.name!r} ({where}{more})", most)
-        told = (value for value in skill.values if value in hidden and value not in index.bundled)
-        rare = next((value for value in told if index.holders[value] <= _MOST_SKILLS), None)
-        if rare is not None:
-            yield Leak(f"the skill {skill.name!r} holds {rare!r}, which only {hidden[rare]} of the task knows")
-
-
-def _in_given(task: Task, material: TaskMaterial) -> Iterator[Leak]:
-    """The verifier or the oracle in what the agent is told and given."""
-    secret = [(other, b" ".join(other.data.split())) for other in (*_scripts(task.verifier), *_scripts(task.oracle))]
-    entries = {other.path: _prints(other) for other, _ in secret if other.path in _ENTRIES}
-    for file in task.files:
-        plain = b" ".join(file.data.split())
-        ours = _prints(file) if any(len(theirs) >= _LEAST_PRINTS for theirs in entries.values()) else frozenset()
-        for other, same in secret:
-            theirs = entries.get(other.path, frozenset[int]())
-            if plain == same:
-                yield Leak(f"the starting file {file.path} is a copy of {other.path}")
-            elif len(theirs) >= _LEAST_PRINTS and len(theirs & ours) >= _SHARE * len(theirs):
-                yield Leak(f"the starting file {file.path} holds most of {other.path}")
-    parts = tuple(part for part in material.parts if part.kind != PROMPT)
-    for found in passages(task.prompt, PassageIndex.of([material._replace(parts=parts)]), {}, ()):
-        yield _passage("the prompt", found)
-
-
-def _scripts(script: Script | None) -> list[File]:
-    return [file for file in script.files if file.path.endswith(_CODE)] if script else []
-
-
-def _prints(file: File) -> frozenset[int]:
-    return frozenset(value for value, _ in fingerprints(words_of(text_of(file) or "")))
-
-
-def _hidden_values(whole: TaskMaterial) -> dict[str, str]:
-    """The rare values of the verifier and the oracle that the agent is not given, each with where it stands."""
-    given = _values([whole.given])
-    found: dict[str, str] = {}
-    for part in whole.parts:
-        if part.kind != PROMPT:
-            for value, start, _ in rare_values(part.text):
-                if value not in given and value not in whole.given:
-                    found.setdefault(value, f"{part.path}:{part.text.count(chr(10), 0, start) + 1}")
-    return found
-
-
-def _answers(material: TaskMaterial, hidden: Mapping[str, str]) -> Iterator[VerifierFinding]:
-    """Rare values that the oracle and the verifier share: answers that the tests hold, which the agent is not given."""
-    solution = _values(part.text for part in material.parts if part.kind == ORACLE)
-    for part in material.parts:
-        if part.kind == VERIFIER:
-            found = [
-                (value, start) for value, start, _ in rare_values(part.text) if value in solution and value in hidden
-            ]
-            if found:
-                where = part.text.count("\n", 0, found[0][1]) + 1
-                shared = list_some([repr(value) for value in dict.fromkeys(value for value, _ in found)])
-                message = f"{part.path}:{where}: the solution holds {shared}, too: literal answers"
-                yield VerifierFinding("answers-in-tests", "info", message)
-
-
-def _values(texts: Iterable[str]) -> dict[str, None]:
-    return {value: None for text in texts for value, _, _ in rare_values(text)}
-
-
-def _passage(where: str, found: Passage) -> Leak:
-    part = found.part
-    message = f"{where} holds {found.words} words of {part.path}:{found.there_line}: {quote(found.there, _SHOWN)}"
-    return Leak(message, found.words >= found.least * (1 if part.kind == PROMPT else _CERTAIN))
-
 
 # Folders where agents look for skills and settings: every arm would have what lies there.
 _AGENT_FOLDERS = frozenset((".agents", ".claude", ".codex", ".cursor", ".gemini", ".opencode", ".qwen"))
@@ -220,7 +51,7 @@ class TaskCheck:
     task: Task
     faults: tuple[TaskFault, ...] = ()
     notes: tuple[str, ...] = ()
-    findings: tuple[VerifierFinding, ...] = ()
+    findings: tuple[TaskFinding, ...] = ()
     nothing_done: VerifiedState | None = None
     solved: VerifiedState | None = None
 
@@ -248,12 +79,13 @@ def check_tasks(
         own = [skill for skill in own_skills(task) if skill.name not in names]
         index = SkillIndex((*given.skills, *own)) if own else given
         found = [*_static(task, index.names)]
-        material = _material(task)
-        hidden = _hidden_values(material)
-        told = list(dict.fromkeys(leaks(task, material, hidden, index)))
-        found += [TaskFault("leak", leak.message) for leak in told if leak.certain]
-        notes = [*_notes(task), *(f"perhaps a leak: {leak.message}" for leak in told if not leak.certain)]
-        return TaskCheck(task, tuple(found), tuple(notes), (*verifier_findings(task), *_answers(material, hidden)))
+        material = texts_of(task)
+        hidden = hidden_values(material)
+        told = list(dict.fromkeys(overlaps(task, material, hidden, index)))
+        found += [TaskFault("leak", each.message) for each in told if each.weight == "leak"]
+        findings = [TaskFinding(each.kind, each.weight, each.message) for each in told if each.weight != "leak"]
+        findings += [*verifier_findings(task), *shared_answers(material, hidden)]
+        return TaskCheck(task, tuple(found), tuple(_notes(task)), tuple(findings))
 
     return tuple(map(look, tasks)) if terms is None else asyncio.run(_tried(tasks, look, terms))
 

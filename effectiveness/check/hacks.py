@@ -15,6 +15,7 @@ from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._scripts import text_of
 from skill_health.effectiveness.trial.rewards import PASS
 from skill_health.effectiveness.workspace.scripts import ScriptOptions
+from skill_health.effectiveness.workspace.workspace import Workplace
 from skill_health.text.patterns import lazy
 
 _IMPORTS = lazy(r"(?m)(?:^|[;\"'])[ \t]*(?:import|from)[ \t]+(?P<name>[A-Za-z]\w*)")
@@ -95,7 +96,7 @@ class BoughtVerifier:
 
 
 def hacks(task: Task, answers: tuple[str, ...]) -> Iterator[Hack]:
-    """The hacks for a task; `answers` are the files that its oracle makes, in the workspace."""
+    """The hacks for a task; `answers` are the files that its oracle makes: relative to the workspace, or absolute."""
     runs = PlantedFile(_PYTHON + "os._exit(0)\n")
     quiet = PlantedFile(_PYTHON)
     yield Hack("conftest", "a conftest.py that passes every test", {"conftest.py": PlantedFile(_CONFTEST),
@@ -162,28 +163,39 @@ async def buy(task: Task, terms: ScriptOptions, answers: tuple[str, ...]) -> tup
 async def _played(task: Task, terms: ScriptOptions, hack: Hack, answers: tuple[str, ...]) -> BoughtVerifier | None:
     """One verification over the starting files with a hack; None where it does not work."""
     async with begun(task, terms) as at:
-        _plant(at.places.workspace, hack, () if not hack.beside else answers)
+        _plant(at, hack, () if not hack.beside else answers)
         await ready(task, at)
         verified = await judged(task, at, f"hack-{hack.name}")
-        ran = hack.beside and any(
-            os.path.lexists(os.path.join(folder, _MARK)) for folder in (at.places.workspace, at.places.temporary)
-        )
+        places = (at.places.workspace, at.places.temporary, *(place for place, _ in at.outputs))
+        ran = hack.beside and any(os.path.lexists(os.path.join(folder, _MARK)) for folder in places)
         passed = verified.verdict.outcome == PASS
         return BoughtVerifier(hack, passed) if passed or ran else None
 
 
-def _plant(workspace: str, hack: Hack, leave: tuple[str, ...]) -> None:
-    """Write the files of a hack; those of the task that stand in their places go, but for the paths to `leave`."""
+def _plant(at: Workplace, hack: Hack, leave: tuple[str, ...]) -> None:
+    """Write the files of a hack; those of the task that stand in their places go, but for the paths to `leave`.
+
+    What lies beside the work is planted in each folder of it; an answer outside the workspace has an absolute path.
+    """
     for path, file in sorted(hack.files.items()):
-        place = os.path.join(workspace, path)
-        if path in leave or _blocked(workspace, path):
-            continue
+        if path.startswith("/"):
+            _plant_file(at.outside, path.lstrip("/"), file)
+        elif path not in leave:
+            _plant_file(at.places.workspace, path, file)
+            for folder, inside in at.outputs if hack.beside else ():
+                if f"{inside}/{path}" not in leave:
+                    _plant_file(folder, path, file)
+
+
+def _plant_file(folder: str, path: str, file: PlantedFile) -> None:
+    if not _blocked(folder, path):
+        place = os.path.join(folder, path)
         os.makedirs(os.path.dirname(place), exist_ok=True)
         if os.path.lexists(place):
             os.unlink(place)
         if file.target:
             os.symlink(file.target, place)
-            continue
+            return
         with open(place, "x", encoding="utf-8") as stream:
             stream.write(file.text)
         os.chmod(place, 0o755 if file.executable else 0o644)

@@ -13,6 +13,7 @@ from skill_health.config.settings import Config
 from skill_health.core.files import read_bytes
 from skill_health.discovery.corpus import discover
 from skill_health.discovery.evaluations import eval_material
+from skill_health.discovery.roots import relative
 from skill_health.documents._targets import NO_SKILL
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._load import task_above
@@ -110,11 +111,18 @@ def _texts(skill: Skill, context: FileContext) -> SkillTexts:
 def collection(paths: Sequence[str], config_file: str | None, root: str = "") -> tuple[str, list[Skill]]:
     """The skills below paths, or below the root where no path is given, with the root that theirs are relative to.
 
-    Skills inside tasks are left out. Raises UsageError where a path does not exist.
+    Skills inside tasks are left out, unless a path names their place in the task. Raises UsageError where a path does
+    not exist.
     """
     root, config = configure(paths or (root,), config_file, {})
     found = discover(paths or (root,), config, root)
-    entries = tuple(entry for entry in found.entries if not task_above(entry.path, root))
+    named = {relative(os.path.realpath(path), found.root) or "" for path in paths}
+
+    def is_wanted(path: str) -> bool:
+        above = [place for place in named if path == place or path.startswith(f"{place}/")]
+        return any(not task_above(path, root, place) for place in above or [""])
+
+    entries = tuple(entry for entry in found.entries if is_wanted(entry.path))
     return root, read_skills(found._replace(entries=entries))
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from skill_health.documents.effect_check import VerifierFinding
+from skill_health.documents.effect_check import TaskFinding
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.tasks._scripts import WORKSPACE, text_of
@@ -41,7 +41,7 @@ _STARTERS = frozenset(
 _FOLLOWED = 4
 
 
-def verifier_findings(task: Task) -> Iterator[VerifierFinding]:
+def verifier_findings(task: Task) -> Iterator[TaskFinding]:
     """What there is to say of a task's verifier, in the order of its files."""
     if task.verifier is None:
         return
@@ -53,7 +53,7 @@ def verifier_findings(task: Task) -> Iterator[VerifierFinding]:
     modules = [found for path, text in programs if (found := _module(path, text))]
     tests = sum(_tests(each.tree) for each in modules)
     if 0 < tests <= FEW:
-        yield VerifierFinding("few-tests", "info", f"the verifier has {count(tests, 'test')}")
+        yield TaskFinding("few-tests", "info", f"the verifier has {count(tests, 'test')}")
     own = frozenset(posixpath.basename(file.path) for file in files)
     places = tuple(path for path, role in task.places if role == WORKSPACE)
     for path, text in scripts:
@@ -67,7 +67,7 @@ def _code(file: File, endings: tuple[str, ...]) -> str | None:
     return text_of(file) if file.path.endswith(endings) and len(file.data) <= _MOST_CODE else None
 
 
-def _started(script: str, text: str, own: frozenset[str], places: Sequence[str]) -> Iterator[VerifierFinding]:
+def _started(script: str, text: str, own: frozenset[str], places: Sequence[str]) -> Iterator[TaskFinding]:
     """Programs of the workspace that a shell script starts."""
     told: set[str] = set()
     for line, words in shell_commands(text):
@@ -76,14 +76,14 @@ def _started(script: str, text: str, own: frozenset[str], places: Sequence[str])
         if started and path not in told and path.endswith(_SCRIPTS) and _is_agents(path, own, places):
             told.add(path)
             message = f"{script}:{line}: the verifier starts {path}, which the agent can write, as a program"
-            yield VerifierFinding("runs-agents-code", "info", message)
+            yield TaskFinding("runs-agents-code", "info", message)
 
 
-def _installs(path: str, text: str) -> Iterator[VerifierFinding]:
+def _installs(path: str, text: str) -> Iterator[TaskFinding]:
     for found in unpinned_installs(text):
         level: Level = "info" if found.distribution else "warning"
         message = f"{path}:{found.line}: {found.program} without a version: {list_some(found.packages, 6)}"
-        yield VerifierFinding("unpinned-install", level, message)
+        yield TaskFinding("unpinned-install", level, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ def _tests(tree: ast.Module) -> int:
     return found
 
 
-def _agents_code(module: _Module, own: frozenset[str], places: Sequence[str]) -> Iterator[VerifierFinding]:
+def _agents_code(module: _Module, own: frozenset[str], places: Sequence[str]) -> Iterator[TaskFinding]:
     """Calls that run a file of the workspace: in the verifier's own process, or in one of its own."""
     told: set[tuple[str, str]] = set()
     for node in ast.walk(module.tree):
@@ -154,7 +154,7 @@ def _agents_code(module: _Module, own: frozenset[str], places: Sequence[str]) ->
                 level: Level = "info" if how == "starts" else "warning"
                 where = "as a program" if how == "starts" else "in its own process, where it can change the verdict"
                 message = f"{module.path}:{node.lineno}: the verifier {how} {path}, which the agent can write, {where}"
-                yield VerifierFinding("runs-agents-code", level, message)
+                yield TaskFinding("runs-agents-code", level, message)
 
 
 def _called(node: ast.expr, names: Mapping[str, str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import stat
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,7 +16,7 @@ from skill_health.effectiveness.tasks._scripts import ORACLE
 from skill_health.effectiveness.trial.grade import grade, graded
 from skill_health.effectiveness.trial.verify import Verified, make_ready, verify
 from skill_health.effectiveness.workspace.folders import differences, snapshot
-from skill_health.effectiveness.workspace.scripts import ScriptOptions, ScriptSurroundings, run_script
+from skill_health.effectiveness.workspace.scripts import ScriptOptions, ScriptSurroundings, run_script, skills_of_image
 from skill_health.effectiveness.workspace.tree import read_tree
 from skill_health.effectiveness.workspace.workspace import Workplace, fresh, removed, stage_start, workplace
 
@@ -77,25 +76,17 @@ async def begun(task: Task, terms: ScriptOptions) -> AsyncIterator[Workplace]:
     """Fresh folders with the starting files, removed afterwards."""
     places = fresh(task, terms.sandbox)
     async with removed(places.base):
-        await to_the_end(asyncio.to_thread(stage_start, task, places.workspace, terms.sandbox))
+        await to_the_end(asyncio.to_thread(stage_start, task, places, terms.sandbox))
         yield workplace(task, places, terms.sandbox, terms.image)
 
 
 async def _oracle(task: Task, oracle: Script, at: Workplace) -> ProgramOutput:
     folder = at.places.beside("oracle")
-    around = ScriptSurroundings(folder, {ORACLE: folder}, {}, shown=_skills(task) if at.own else ())
+    around = ScriptSurroundings(folder, {ORACLE: folder}, {}, shown=skills_of_image(task, at))
     try:
         return await run_script(task, oracle, at, around)
     except (OSError, SandboxError) as error:
         return ProgramOutput(_NOT_RUN, stderr=str(error).encode("utf-8", "replace"))
-
-
-def _skills(task: Task) -> tuple[tuple[str, str], ...]:
-    """The task's skills where its image would have them: it is made without, and oracles may stand on them."""
-    recipe = task.recipe
-    if recipe is None:
-        return ()
-    return tuple((os.path.join(recipe.context, path), place) for path, place in recipe.skill_places)
 
 
 async def _verified(task: Task, at: Workplace, runs: int) -> tuple[VerifierRun, ...]:
@@ -134,4 +125,11 @@ def _is_file(what: str) -> bool:
 
 async def _snapshot(at: Workplace) -> dict[str, str]:
     """The workspace now; who cancels meanwhile waits, since the folder is removed afterwards."""
-    return await to_the_end(asyncio.to_thread(snapshot, at.places.workspace))
+    return await to_the_end(asyncio.to_thread(_looked_at, at))
+
+
+def _looked_at(at: Workplace) -> dict[str, str]:
+    found = snapshot(at.places.workspace)
+    for place, path in at.outputs:
+        found |= {f"{path}/{inner}": what for inner, what in snapshot(place).items()}
+    return found

@@ -25,7 +25,7 @@ from skill_health.effectiveness.commands._options import SKIP_NAMESAKES, network
 )
 @network_options
 @click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Tasks tried at once (one for each processor).")
-@click.option("--notes", is_flag=True, help="Also say what is not supported and what may be a leak.")
+@click.option("--notes", is_flag=True, help="Also say what is not supported, and what is worth knowing.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help="What to print.")
 def command(
     tasks: tuple[str, ...],
@@ -42,8 +42,9 @@ def command(
 ) -> int:
     """Check tasks, or the folders that hold them: exit 1 where one is not fit to use.
 
-    The files are right; no skill holds what a task is verified by, and what the agent gets gives nothing away; the
-    oracle passes, and doing nothing fails; the verifier says the same three times and leaves the workspace as it is.
+    The files are right; what an agent without the skill gets gives nothing away; the oracle passes, and doing nothing
+    fails; the verifier says the same three times and leaves the workspace as it is. What skills share with solution and
+    tests is reported, with the words.
 
     The oracle and the verifier of each task run in a sandbox without a network, as verifiers do in a trial; with
     --static nothing runs at all. The sandbox `none` keeps them from nothing.

@@ -12,7 +12,7 @@ from skill_health.bench.manifest import differences, digest
 from skill_health.bench.run_folder import RunLocation, earlier_runs
 from skill_health.core.errors import UsageError
 from skill_health.documents._record import OpenRecord, convert_record, record_values
-from skill_health.documents.effect_check import FaultKind, TaskFault, VerifierFinding
+from skill_health.documents.effect_check import FaultKind, TaskFault, TaskFinding
 from skill_health.documents.effect_manifest import EffectManifest, SkippedTask
 from skill_health.effectiveness.check.check import TaskCheck, check_tasks
 from skill_health.effectiveness.plan.extend import count_lacking, count_unchanged
@@ -92,7 +92,7 @@ class _Kept(OpenRecord, frozen=True, kw_only=True):
 
     faults: tuple[tuple[FaultKind, str], ...]
     notes: tuple[str, ...]
-    findings: tuple[VerifierFinding, ...] = ()
+    findings: tuple[TaskFinding, ...] = ()
 
 
 def _kept(one: TaskCheck) -> _Kept:

@@ -38,14 +38,14 @@ from skill_health.effectiveness.trial.files import (
     to_json,
 )
 from skill_health.effectiveness.trial.grade import criteria_record, grade, graded
-from skill_health.effectiveness.trial.keep import NAME, BadArchive, unpack
+from skill_health.effectiveness.trial.keep import NAME, OUTPUTS, BadArchive, unpack
 from skill_health.effectiveness.trial.outcome import VERIFIED, outcome_of
 from skill_health.effectiveness.trial.prepare import Preparation, start_again
 from skill_health.effectiveness.trial.rewards import INFRASTRUCTURE, UNJUDGED
 from skill_health.effectiveness.trial.verify import Verified, make_ready, verify
 from skill_health.effectiveness.workspace.scripts import ScriptOptions
 from skill_health.effectiveness.workspace.tree import read_tree
-from skill_health.effectiveness.workspace.workspace import fresh, removed, workplace
+from skill_health.effectiveness.workspace.workspace import Workplace, fresh, removed, workplace
 from skill_health.text.terminal import clean
 
 Word = Literal["same", "changed", "failed", "skipped"]
@@ -188,18 +188,31 @@ async def _verified(
     """The verification of a kept workspace, and the verdicts of its criteria. Raises BadArchive and OSError."""
     places = fresh(task, terms.sandbox)
     async with removed(places.base):
+        at = workplace(task, places, terms.sandbox, terms.image, os.path.dirname(place))
         await to_the_end(asyncio.to_thread(unpack, os.path.join(place, NAME), places.workspace))
+        if at.outputs:
+            await to_the_end(asyncio.to_thread(_unpack_outputs, os.path.join(place, OUTPUTS), at))
         final, _ = read_bytes(os.path.join(place, FINAL))
         with open(places.final, "wb") as stream:
             stream.write(final[:MAX_FINAL])
         skills = trial.skills_folder
-        at = workplace(task, places, terms.sandbox, terms.image, os.path.dirname(place))
         given = replace(task, files=tuple(start.before.values()))
         make_ready(given, at, read_tree(places.workspace), skills if skills and is_inside(skills) else "", places.base)
         verified = await verify(task, at, proved=proved) if task.verifier else None
         trajectory, _ = read_bytes(os.path.join(place, TRAJECTORY)) if task.rubric else (b"", False)
         criteria = await grade(task, at, result, trajectory, final[:MAX_FINAL])
         return graded(task, criteria, verified), criteria
+
+
+def _unpack_outputs(archive: str, at: Workplace) -> None:
+    """The output folders outside the workspace as they were kept. Raises BadArchive."""
+    if not os.path.isfile(archive):
+        raise BadArchive("what the agent left outside its working directory was not kept")
+    os.mkdir(at.outside, 0o700)
+    unpack(archive, at.outside)
+    for place, path in at.outputs:
+        if not os.path.isdir(place) or os.path.realpath(place) != os.path.realpath(at.outside) + path:
+            raise BadArchive(f"it has no folder {path}")
 
 
 def _causes(trial: _KeptTrial, task: Task, verdict: _KeptVerdict, digest: str | None) -> Iterable[str]:

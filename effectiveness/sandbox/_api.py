@@ -21,7 +21,7 @@ is wrapped is not the command itself but the supervisor of `_inside.py`, which i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -60,6 +60,8 @@ class OwnImage:
     image has in its working directory: the state that every trial starts from. `layers` are the folders of the host
     that it is made of, the topmost first, with colons between; "" where they are not known or are nobody else's to see.
     `context` is the folder that it is built from where that is done for each program; "" where it is there already.
+    `outputs` are folders outside `workdir` that every program of a trial has in common, too; `outside` is a folder of
+    the host that holds what the image has in them, each below its own path.
     """
 
     name: str
@@ -68,6 +70,8 @@ class OwnImage:
     files: str = ""
     layers: str = ""
     context: str = ""
+    outputs: tuple[str, ...] = ()
+    outside: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +160,12 @@ class ImageClient(Protocol):
 
     def built(self, name: str, kept: str, said: bytes) -> OwnImage | None:
         """What an image says of itself that was built so; `said` is what the command has printed."""
+
+    def kinds(self, own: OwnImage, paths: Sequence[str]) -> dict[str, str]:
+        """What paths of an image are: "absent", a "folder", or an "other" thing, as whatever lies behind a link is.
+
+        None of them where that cannot be told.
+        """
 
     def copy_out(self, own: OwnImage, path: str, folder: str) -> str:
         """Copy what an image holds in a folder into an empty one of the host; why it cannot be done, "" where it is."""

@@ -44,6 +44,11 @@ from skill_health.effectiveness.sandbox._quota import overlay, remove_mounted
 from skill_health.effectiveness.workspace.process import run_process
 
 LABEL = "skill-health.owner"
+_KINDS = """import os, sys
+for path in sys.argv[1:]:
+    plain = os.path.realpath(path) == path
+    print("absent" if plain and not os.path.lexists(path) else "folder" if plain and os.path.isdir(path) else "other")
+"""
 _RUN = "/run/supervisor"
 # So long may the options of a mount be, with room for the rest.
 _MOST_OPTIONS = 3_500
@@ -208,6 +213,21 @@ class ContainerClient:
     def built(self, name: str, kept: str, said: bytes) -> OwnImage | None:
         """What an image says of itself that was just built."""
         return self.described(name)
+
+    def kinds(self, own: OwnImage, paths: Sequence[str]) -> dict[str, str]:
+        """What paths of an image are: "absent", a "folder", or an "other" thing, as whatever lies behind a link is.
+
+        None of them where that cannot be told.
+        """
+        with tempfile.TemporaryDirectory(prefix="job-") as base:
+            folders = [os.path.join(base, name) for name in ("workspace", "home", "tmp")]
+            for folder in folders:
+                os.mkdir(folder, 0o700)
+            box = SandboxSession(folders[0], folders[1], folders[2], own=own)
+            wrapped = self.wrap(box, Command(("python3", "-I", "-S", "-c", _KINDS, *paths)))
+            ran = run_process(wrapped.argv, os.sep, wrapped.env, _PATIENCE) if paths else None
+        words = ran.stdout.split() if ran is not None and ran.exit_code == 0 else []
+        return dict(zip(paths, words, strict=True)) if len(words) == len(paths) else {}
 
     def copy_out(self, own: OwnImage, path: str, folder: str) -> str:
         """Copy what an image holds in a folder into an empty one of the host; why it cannot be done, "" where it is."""

@@ -372,7 +372,8 @@ async def _run(
             raise
         begun = time.monotonic()
     changes = [os.path.join(os.path.dirname(box.root), CHANGES)] if box.root else []
-    disk = Disk((box.workspace, box.home, box.temporary, *box.writable, *changes), limits)
+    written = dict.fromkeys([*box.writable, *(folder for folder, _ in box.mounts)])
+    disk = Disk((box.workspace, box.home, box.temporary, *written, *changes), limits)
     watch = Watch(limits, streams, disk, begun + limits.timeout_sec, stop)
     try:
         pipe.write(_told(nonce, back_end, box, command, limits, 0 if box.image else alone))

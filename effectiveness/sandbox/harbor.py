@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
@@ -199,6 +200,10 @@ class HarborClient:
             return OwnImage(name, described["workdir"], env, context=os.path.join(kept, _CONTEXT))
         except (ValueError, LookupError, AttributeError):
             return None
+
+    def kinds(self, own: OwnImage, paths: Sequence[str]) -> dict[str, str]:
+        """Nothing: only the working directory is fetched when an environment is built, and travels."""
+        return {}
 
     def copy_out(self, own: OwnImage, path: str, folder: str) -> str:
         """Copy what lies in its working directory, which was fetched when it was built."""

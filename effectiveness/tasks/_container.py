@@ -18,15 +18,17 @@ from skill_health.core.strict_json import quote
 from skill_health.documents._targets import read_targets
 from skill_health.effectiveness.tasks._api import ContainedTask, Script, Task, script, task_digest
 from skill_health.effectiveness.tasks._bad import check_id, leftover
-from skill_health.effectiveness.tasks._folder import File, Folder, RefusedFile, is_inside
+from skill_health.effectiveness.tasks._folder import MAX_TEXT, File, Folder, RefusedFile, is_inside
 from skill_health.effectiveness.tasks._image import (
     CONTEXT,
     DOCKERFILE,
+    ImageRecipe,
     is_of_skills,
     read_recipe,
     read_resources,
     skills_of_context,
 )
+from skill_health.effectiveness.tasks._outputs import NOT_KEPT, lost_folders, output_folders
 from skill_health.effectiveness.tasks._scripts import (
     ORACLE,
     RESERVED,
@@ -371,7 +373,7 @@ def build(folder: Folder, parts: TaskParts) -> Task:
     if targets is None:
         blockers.append(_NO_TARGET)
     env = tuple(sorted(environment.env.items()))
-    contained = _contained(folder, parts, [] if targets is not None else [_NO_TARGET])
+    contained = _contained(folder, parts, environment.workdir, [] if targets is not None else [_NO_TARGET])
     if contained is not None and blockers:
         blockers.append("in a container of its own image it could be run: --sandbox podman, or docker")
     return Task(
@@ -402,8 +404,10 @@ def build(folder: Folder, parts: TaskParts) -> Task:
     )
 
 
-def _contained(folder: Folder, parts: TaskParts, more: Sequence[str]) -> ContainedTask | None:
+def _contained(folder: Folder, parts: TaskParts, workdir: str, more: Sequence[str]) -> ContainedTask | None:
     """The task in a container of its own image, None where it describes none; `more` keep it from running.
+
+    `workdir` is the working directory as far as it is known before the image is built.
 
     Raises RefusedFile.
     """
@@ -438,9 +442,15 @@ def _contained(folder: Folder, parts: TaskParts, more: Sequence[str]) -> Contain
         there = any(file.path == entry for file in files)
         scripts.append(script(("bash", entry), files, seconds, env.items()) if there else None)
     resources = read_resources(settings)
-    unsupported = [*parts.unsupported, *leftover(parts.table, settings, KNOWN)]
-    digest = task_digest(f"{recipe.digest}\n{resources}\n{parts.prompt}", (), given.items(), parts.agent_timeout)
     verifier, oracle = scripts
+    judging, solving = ([*_texts(one)] for one in scripts)
+    recipe = replace(recipe, outputs=output_folders(judging, [parts.prompt, *solving], workdir))
+    unsupported = [*parts.unsupported, *leftover(parts.table, settings, KNOWN)]
+    unsupported += [f"{path}: {NOT_KEPT}" for path in lost_folders(judging, parts.prompt, workdir)]
+    unsupported += _steps_left_out(folder, recipe)
+    outputs = "".join(f"{path}\n" for path in recipe.outputs)
+    words = f"{recipe.digest}\n{resources}\n{outputs}{parts.prompt}"
+    digest = task_digest(words, (), given.items(), parts.agent_timeout)
     return ContainedTask(
         recipe=recipe,
         resources=resources,
@@ -452,6 +462,22 @@ def _contained(folder: Folder, parts: TaskParts, more: Sequence[str]) -> Contain
         blockers=tuple(dict.fromkeys(blockers)),
         digest=digest,
     )
+
+
+def _steps_left_out(folder: Folder, recipe: ImageRecipe) -> Iterator[str]:
+    """A line for each step of the Dockerfile that is left out since it works in a skill."""
+    if recipe.context:
+        left = {rest for _, name, rest in _instructions(recipe.dockerfile) if name == "RUN"}
+        for line, name, rest in _instructions(folder.text(f"{CONTEXT}/{DOCKERFILE}")):
+            if name == "RUN" and rest not in left:
+                yield f"{CONTEXT}/{DOCKERFILE}:{line}: RUN {rest[:60]}: left out, as it works in a skill"
+
+
+def _texts(given: Script | None) -> Iterator[str]:
+    for file in given.files if given else ():
+        text = text_of(file) if len(file.data) <= MAX_TEXT else None
+        if text:
+            yield text
 
 
 def _script(

@@ -10,13 +10,13 @@ import posixpath
 import re
 import shlex
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from skill_health.core.files import blake2b
-from skill_health.effectiveness.tasks._folder import Folder, RefusedFile
+from skill_health.effectiveness.tasks._folder import Folder, RefusedFile, is_inside
 
 CONTEXT, DOCKERFILE = "environment", "Dockerfile"
 BUILD_TIMEOUT = 600.0
@@ -70,7 +70,8 @@ class ImageRecipe:
 
     `left_out` are paths of the context, relative to it, that never go into the image. `workdir` is the one that the
     task asks for, "" for the image's own. `skill_places` are folders of skills in the context, each with the path that
-    the Dockerfile would have given it: oracles may stand on them. The digest covers all that the image is made from but
+    the Dockerfile would have given it: oracles may stand on them. `outputs` are folders outside the working directory
+    in which the task's work may lie, as far as its texts tell. The digest covers all that the image is made from but
     its base.
     """
 
@@ -81,6 +82,7 @@ class ImageRecipe:
     workdir: str = ""
     build_timeout_sec: float = BUILD_TIMEOUT
     skill_places: tuple[tuple[str, str], ...] = ()
+    outputs: tuple[str, ...] = ()
 
 
 def read_recipe(folder: Folder, settings: Mapping[str, Any]) -> ImageRecipe | None:
@@ -93,7 +95,7 @@ def read_recipe(folder: Folder, settings: Mapping[str, Any]) -> ImageRecipe | No
     path = f"{CONTEXT}/{DOCKERFILE}"
     if folder.has(path):
         skills = skills_of_context(settings)
-        text = without_skills(folder.text(path), skills)
+        text = without_skills(folder.text(path), skills, skill_names(folder, skills))
         left_out = (DOCKERFILE, skills)
         digest = _digest(text, workdir, _context(folder, left_out))
         place = os.path.join(folder.place, CONTEXT)
@@ -112,9 +114,31 @@ def skills_of_context(settings: Mapping[str, Any]) -> str:
     return posixpath.relpath(settings.get("skills_dir") or f"{CONTEXT}/{_SKILLS}", CONTEXT)
 
 
-def without_skills(text: str, skills: str) -> str:
-    """A Dockerfile without what it copies from the folder of skills, a path of the context; other lines stay."""
+def skill_names(folder: Folder, skills: str) -> tuple[str, ...]:
+    """What the folders of skills are called that lie in the context's folder `skills`, in order."""
+    place = os.path.join(folder.place, CONTEXT, skills)
+    names = os.listdir(place) if is_inside(skills) and os.path.isdir(place) and not os.path.islink(place) else []
+    return tuple(sorted(name for name in names if os.path.isfile(os.path.join(place, name, "SKILL.md"))))
+
+
+def without_skills(text: str, skills: str, names: Sequence[str] = ()) -> str:
+    """A Dockerfile without what it copies from the folder of skills, a path of the context; other lines stay.
+
+    So does a step that works in the copy of a skill, one of these `names`, as it would find none.
+    """
+    works_in = re.compile(rf"[\w.-]*skills?/(?:{'|'.join(map(re.escape, names))})(?![\w-])") if names else None
     kept: list[str] = []
+    for whole in _instructions(text):
+        is_step = whole[0].lstrip()[:4].upper() == "RUN "
+        if is_step and works_in is not None and works_in.search("".join(whole)):
+            kept += [f"# {line}" for line in whole]
+        else:
+            kept += _without(whole, skills)
+    return "\n".join(kept)
+
+
+def _instructions(text: str) -> Iterator[list[str]]:
+    """The lines of each instruction, comment and empty line of a Dockerfile."""
     lines = text.split("\n")
     at = 0
     while at < len(lines):
@@ -122,17 +146,27 @@ def without_skills(text: str, skills: str) -> str:
         while lines[at].rstrip().endswith("\\") and at + 1 < len(lines) and not lines[start].lstrip().startswith("#"):
             at += 1
         at += 1
-        whole = lines[start:at]
-        kept += _without(whole, skills)
-    return "\n".join(kept)
+        yield lines[start:at]
 
 
 def _without(lines: list[str], skills: str) -> list[str]:
     """The lines of one instruction, without the sources that are skills."""
+    name, options, paths = _copied(lines)
+    sources = [path for path in paths[:-1] if not is_of_skills(path, skills)]
+    if len(sources) == len(paths[:-1]):
+        return lines
+    if not sources:
+        return [f"# {line}" for line in lines]
+    quoted = ", ".join(f'"{path}"' for path in (*sources, paths[-1]))
+    return [" ".join([name, *options, f"[{quoted}]"])]
+
+
+def _copied(lines: list[str]) -> tuple[str, list[str], list[str]]:
+    """The name of an instruction, its options and its paths; no paths where it copies nothing of the context."""
     joined = " ".join(line.strip().removesuffix("\\") for line in lines)
     name, _, rest = joined.strip().partition(" ")
     if name.upper() not in ("COPY", "ADD"):
-        return lines
+        return name, [], []
     rest = rest.strip()
     if rest.startswith("["):
         words = [word.strip().strip("\"'") for word in rest.strip("[]").split(",")]
@@ -140,18 +174,27 @@ def _without(lines: list[str], skills: str) -> list[str]:
         try:
             words = shlex.split(rest)
         except ValueError:
-            return lines
+            return name, [], []
     options = [word for word in words if word.startswith("--")]
     paths = [word for word in words if not word.startswith("--")]
     if any(option.startswith("--from") for option in options) or len(paths) < 2:
-        return lines
-    sources = [path for path in paths[:-1] if not is_of_skills(path, skills)]
-    if len(sources) == len(paths) - 1:
-        return lines
-    if not sources:
-        return [f"# {line}" for line in lines]
-    quoted = ", ".join(f'"{path}"' for path in (*sources, paths[-1]))
-    return [" ".join([name, *options, f"[{quoted}]"])]
+        return name, [], []
+    return name, options, paths
+
+
+def copied_files(recipe: ImageRecipe) -> list[str]:
+    """The files of a context that its Dockerfile copies into the image, relative to it, in the order of their paths."""
+    paths = [path for lines in _instructions(recipe.dockerfile) for path in _copied(lines)[2][:-1]]
+    sources = [posixpath.normpath(path).lstrip("/") or "." for path in paths]
+
+    def is_copied(path: str) -> bool:
+        return any(
+            source in (".", path) or path.startswith(f"{source}/") or fnmatchcase(path, source) for source in sources
+        )
+
+    return (
+        [path for path in context_files(recipe.context, recipe.left_out) if is_copied(path)] if recipe.context else []
+    )
 
 
 def is_of_skills(source: str, skills: str) -> bool:

@@ -95,13 +95,15 @@ def _same(one: Task, other: Task) -> bool:
     return asked and one.format == other.format and one.verifier_digest == other.verifier_digest
 
 
-def task_above(path: str, root: str) -> bool:
+def task_above(path: str, root: str, below: str = "") -> bool:
     """Whether a file lies in a task: skills there are starting files or the task's own, none of the collection.
 
-    `path` is relative to the root. Evals in a skill's own folder make no task of that folder.
+    `path` is relative to the root, and so is `below`, a folder above it or "": only tasks in that folder count. Evals
+    in a skill's own folder make no task of that folder.
     """
     parts = path.split("/")[:-1]
-    folders = (os.path.join(root, *parts[:end]) for end in range(1, len(parts) + 1))
+    first = below.count("/") + 2 if below else 1
+    folders = (os.path.join(root, *parts[:end]) for end in range(first, len(parts) + 1))
     return any(_claims(Folder(place, place)) for place in folders)
 
 

@@ -19,7 +19,7 @@ from skill_health.effectiveness.workspace.tree import FolderTree, TreeEntry, con
 MAX_FILE = 64 << 20
 MAX_TOTAL = 256 << 20
 MAX_MEMBERS = 50_000
-NAME = "workspace.tar.gz"
+NAME, OUTPUTS = "workspace.tar.gz", "outputs.tar.gz"
 _DAMAGED = (
     tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error, FileExistsError, FileNotFoundError, NotADirectoryError
 )  # fmt: skip

@@ -17,7 +17,7 @@ from skill_health.effectiveness.sandbox._run import SandboxError, to_the_end
 from skill_health.effectiveness.tasks._api import SetupCommand, Task, script
 from skill_health.effectiveness.tasks._folder import MAX_FILE, File
 from skill_health.effectiveness.trial.spec import TrialSpec
-from skill_health.effectiveness.workspace.images import image_files
+from skill_health.effectiveness.workspace.images import files_of
 from skill_health.effectiveness.workspace.scripts import ScriptSurroundings, last_line, run_script
 from skill_health.effectiveness.workspace.tree import FolderTree, contents, read_tree, remove_special
 from skill_health.effectiveness.workspace.workspace import (
@@ -80,8 +80,8 @@ async def start_again(task: Task, sandbox: BackEnd, image: str) -> Preparation:
         try:
             at = workplace(task, places, sandbox, image)
             if not task.preparation:
-                return Preparation({**image_files(at.own), **{file.path: file for file in task.files}})
-            await to_the_end(asyncio.to_thread(stage_start, task, places.workspace, sandbox))
+                return Preparation({**files_of(at.own.files if at.own else ""), **{file.path: file for file in task.files}})
+            await to_the_end(asyncio.to_thread(stage_start, task, places, sandbox))
             notes = await _run_all(task, at)
             return Preparation(await to_the_end(asyncio.to_thread(_read, read_tree(places.workspace), {})), notes)
         except _Unprepared as error:

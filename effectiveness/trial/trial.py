@@ -34,12 +34,12 @@ from skill_health.effectiveness.trial.files import (
     write_folder,
 )
 from skill_health.effectiveness.trial.grade import criteria_record, grade, graded
-from skill_health.effectiveness.trial.keep import NAME, CannotKeep, pack
+from skill_health.effectiveness.trial.keep import NAME, OUTPUTS, CannotKeep, pack
 from skill_health.effectiveness.trial.outcome import AgentExit, disagreeing, ending
 from skill_health.effectiveness.trial.prepare import Preparation, prepare
 from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.effectiveness.trial.verify import make_ready, verify
-from skill_health.effectiveness.workspace.images import image_links
+from skill_health.effectiveness.workspace.images import files_of, links_of
 from skill_health.effectiveness.workspace.tree import FolderTree, TreeEntry, contents, pieces, read_tree
 from skill_health.effectiveness.workspace.workspace import (
     Workplace,
@@ -305,21 +305,33 @@ def _collect(cell: TrialSpec, at: Workplace, hidden: tuple[str, ...], ready: Pre
     """
     folder, workspace = cell.choice.agent.SKILLS, at.places.workspace
     # An agent may have locked its own workspace; what lies in it is looked at all the same.
-    os.chmod(workspace, 0o700)
+    for place in (workspace, *(place for place, _ in at.outputs)):
+        os.chmod(place, 0o700)
     notes = [*ready.notes, *changed_skills(cell, at)]
     tree = read_tree(workspace)
-    links = image_links(at.own)
-    mine = tuple(entry for entry in tree.entries if entry.kind != "link" or links.get(entry.path) != entry.target)
-    told = diff(ready.before, replace(tree, entries=mine), skip=(folder,))
+    told = diff(ready.before, _changeable(tree, at.own.files if at.own else ""), skip=(folder,))
+    trees = {NAME: tree}
+    if at.own and at.outputs:
+        trees[OUTPUTS] = read_tree(at.outside)
+        beside = diff(files_of(at.own.outside), _changeable(trees[OUTPUTS], at.own.outside))
+        shown = b"# outside the working directory, below /:\n" + beside.text if beside.text else b""
+        told = WorkspaceDiff(told.text + shown, told.changed + beside.changed)
     files = {"diff.patch": told.text}
     try:
-        kept = pack(tree, hidden)
-        files[NAME] = kept.data
-        if kept.redacted:
-            notes.append(f"{kept.redacted} files of the workspace held a secret, which was taken out of what is kept")
+        packed = {name: pack(one, hidden) for name, one in trees.items()}
+        files |= {name: kept.data for name, kept in packed.items()}
+        if redacted := sum(kept.redacted for kept in packed.values()):
+            notes.append(f"{redacted} files of the workspace held a secret, which was taken out of what is kept")
     except (CannotKeep, OSError) as error:
         notes.append(f"the workspace is not kept, so it cannot be verified again: {error}")
     # What was prepared is no work of the agent's.
     given = tuple(file for path, file in ready.before.items() if not path.startswith(f"{folder}/"))
     notes += make_ready(replace(cell.task, files=given), at, tree, folder, at.places.base)
-    return Left(files, told.changed, (*notes, *tree.problems))
+    return Left(files, told.changed, (*notes, *(problem for one in trees.values() for problem in one.problems)))
+
+
+def _changeable(tree: FolderTree, start: str) -> FolderTree:
+    """A tree without the links that its image has in the folder of which `start` is a copy."""
+    links = links_of(start)
+    mine = (entry for entry in tree.entries if entry.kind != "link" or links.get(entry.path) != entry.target)
+    return replace(tree, entries=tuple(mine))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from skill_health.effectiveness.agents._api import ProgramOutput
 from skill_health.effectiveness.sandbox._run import SandboxError
@@ -22,10 +22,10 @@ from skill_health.effectiveness.trial.rewards import (
     read_reward,
 )
 from skill_health.effectiveness.workspace.folders import Places, remove_tree
-from skill_health.effectiveness.workspace.images import image_links
+from skill_health.effectiveness.workspace.images import files_of, links_of
 from skill_health.effectiveness.workspace.sanitise import sanitise
-from skill_health.effectiveness.workspace.scripts import ScriptSurroundings, run_script
-from skill_health.effectiveness.workspace.tree import FolderTree, remove_special
+from skill_health.effectiveness.workspace.scripts import ScriptSurroundings, run_script, skills_of_image
+from skill_health.effectiveness.workspace.tree import FolderTree, read_tree, remove_special
 from skill_health.effectiveness.workspace.workspace import Workplace
 
 NOTES = f"{RUNNER}/notes.txt"
@@ -47,11 +47,21 @@ class Verified:
 def make_ready(task: Task, at: Workplace, tree: FolderTree, folder: str, aside: str) -> list[str]:
     """Make a workspace ready for its verifier, after all that is to be kept of it was packed; what there is to note.
 
-    `tree` is what lies in it, `folder` that of staged skills ("" for none), and `aside` is where these go.
+    `tree` is what lies in it, `folder` that of staged skills ("" for none), and `aside` is where these go. The output
+    folders outside it are made ready in the same way.
     """
+    start = at.own.files if at.own else ""
+    known = {**files_of(start), **{file.path: file for file in task.files}}
+    staged = replace(task, files=tuple(known.values()))
     workspace = at.places.workspace
-    notes = sanitise(workspace, tree, task, at.inside.workspace, folder, image_links(at.own))
-    return [*notes, *clear_for_verifier(workspace, tree, folder, aside)]
+    notes = sanitise(workspace, tree, staged, at.inside.workspace, folder, links_of(start))
+    notes += clear_for_verifier(workspace, tree, folder, aside)
+    for place, path in at.outputs:
+        start = f"{at.own.outside}{path}" if at.own else ""
+        there, staged = read_tree(place), replace(task, files=tuple(files_of(start).values()))
+        notes += sanitise(place, there, staged, path, "", links_of(start))
+        notes += clear_for_verifier(place, there, "", aside)
+    return list(dict.fromkeys(notes))
 
 
 def clear_for_verifier(workspace: str, tree: FolderTree, folder: str, aside: str) -> list[str]:
@@ -90,7 +100,7 @@ async def verify(task: Task, at: Workplace, name: str = _TRIAL, *, proved: bool 
         variables = {"VERIFIER_DIR": rewards, "FINAL_MESSAGE": places.final}
         around = ScriptSurroundings(
             folder, {VERIFIER: folder, REWARDS: rewards}, variables, (places.final,), (rewards,),
-            judges=True,
+            shown=_skills_asked_for(task, at), judges=True,
         )  # fmt: skip
         output = await run_script(task, task.verifier, at, around)
     except OSError as error:
@@ -101,6 +111,12 @@ async def verify(task: Task, at: Workplace, name: str = _TRIAL, *, proved: bool 
     reward = read_reward(rewards, places.workspace)
     verdict = judge(task.grading, output.exit_code, reward, stopped=output.stopped, proved=proved)
     return Verified(verdict, output, _remarks(places.workspace), read_ctrf(rewards))
+
+
+def _skills_asked_for(task: Task, at: Workplace) -> tuple[tuple[str, str], ...]:
+    """The task's own skills, in the places in which its verifier names them."""
+    texts = [file.data for file in task.verifier.files] if task.verifier else []
+    return tuple(pair for pair in skills_of_image(task, at) if any(pair[1].encode() in text for text in texts))
 
 
 def _remarks(workspace: str) -> bytes:

@@ -22,12 +22,21 @@ from skill_health.effectiveness.sandbox._run import SandboxError, run
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.tasks._image import ImageRecipe, NetworkGrant, context_files
+from skill_health.effectiveness.tasks._outputs import NOT_KEPT, is_within, may_travel
+from skill_health.effectiveness.trial.keep import MAX_MEMBERS, MAX_TOTAL
 from skill_health.effectiveness.workspace.folders import fresh_places, let_go, remove_tree
 from skill_health.effectiveness.workspace.tree import FolderTree, read_tree
 
 NAME = "skill-health-task"
 _KEPT = 256 << 10
 _NO_IMAGE = "it describes no image, and none is named for all tasks: image in [effectiveness] of skill-health.toml"
+# What these name is run, or read by what is run: an agent that can write there would judge itself.
+_SEARCHED = frozenset(
+    ("BASH_ENV", "CARGO_HOME", "CLASSPATH", "CONDA_PREFIX", "ENV", "GEM_HOME", "GEM_PATH", "GOPATH", "GOROOT", "JAVA_HOME",
+     "LD_LIBRARY_PATH", "LD_PRELOAD", "NODE_PATH", "PATH", "PERL5LIB", "PYTHONHOME", "PYTHONPATH", "PYTHONSTARTUP", "RUBYLIB",
+     "VIRTUAL_ENV")
+)  # fmt: skip
+_INSTALLED = frozenset(("bin", "sbin", "site-packages", "dist-packages", "node_modules", "pyvenv.cfg"))
 # Where agents look for skills: what an image brings there would be in every arm.
 _SKILL_PLACES = ("skills", "skill")
 
@@ -46,7 +55,7 @@ class PlacedTasks:
     failed: Mapping[str, str] = field(default_factory=dict)
 
 
-_built: dict[tuple[str, str], OwnImage] = {}
+_built: dict[tuple[str, str, tuple[str, ...]], OwnImage] = {}
 _folders: list[str] = []
 
 
@@ -121,14 +130,18 @@ def place_tasks(
     placed, failed = [], {}
     for task in tasks:
         own = task.in_container()
-        if own.recipe is None and not image:
+        recipe = own.recipe
+        if recipe is None and not image:
             own = replace(own, blockers=(*own.blockers, _NO_IMAGE))
-        elif own.recipe is not None and own.runnable and build:
+        elif recipe is not None and own.runnable and build:
             try:
-                _open(client, own, own.recipe, tell or (lambda line: None))
+                _open(client, own, recipe, tell or (lambda line: None))
             except ImageError as error:
                 failed[task.id] = str(error)
                 own = replace(own, blockers=(*own.blockers, str(error)))
+            else:
+                lost = _not_kept(recipe, _built[_key(client, recipe)])
+                own = replace(own, unsupported=(*own.unsupported, *lost))
         placed.append(replace(own, network=network.grant(own)))
     return PlacedTasks(tuple(placed), failed)
 
@@ -143,7 +156,7 @@ def own_image(sandbox: BackEnd, task: Task) -> OwnImage | None:
     """The image that was built for a task, None for a task without any. Raises SandboxError where it was not built."""
     if task.recipe is None:
         return None
-    found = _built.get((client_of(sandbox).program, task.recipe.digest))
+    found = _built.get(_key(client_of(sandbox), task.recipe))
     if found is None:
         raise SandboxError("the image of the task was not built")
     return found
@@ -151,7 +164,7 @@ def own_image(sandbox: BackEnd, task: Task) -> OwnImage | None:
 
 def _open(client: ImageClient, task: Task, recipe: ImageRecipe, tell: Tell) -> None:
     """Have the image of a task, and a copy of what trials start from. Raises ImageError."""
-    key = (client.program, recipe.digest)
+    key = _key(client, recipe)
     if key in _built:
         return
     name = f"{NAME}:{recipe.digest}"
@@ -171,7 +184,52 @@ def _open(client: ImageClient, task: Task, recipe: ImageRecipe, tell: Tell) -> N
     found = replace(found, workdir=workdir, files=places.workspace)
     if skill := next(_skills_in(read_tree(places.workspace)), ""):
         raise ImageError(f"its image holds a skill where agents look for some: {workdir}/{skill}")
-    _built[key] = found
+    _built[key] = _with_outputs(client, found, recipe.outputs)
+
+
+def _key(client: ImageClient, recipe: ImageRecipe) -> tuple[str, str, tuple[str, ...]]:
+    return client.program, recipe.digest, recipe.outputs
+
+
+def _with_outputs(client: ImageClient, own: OwnImage, wanted: Sequence[str]) -> OwnImage:
+    """An image with those of the folders that may travel, and a copy of what it has in them. Raises ImageError."""
+    there = client.kinds(own, [path for path in wanted if may_travel(path, own.workdir) and not _runs(own, path)])
+    if not there:
+        return own
+    outside = fresh_places("")
+    _folders.append(outside.base)
+    kept: list[str] = []
+    for path, kind in sorted(there.items()):
+        if kind == "other" or any(is_within(path, outer) for outer in kept):
+            continue
+        copy = f"{outside.workspace}{path}"
+        os.makedirs(copy)
+        if kind == "folder" and (problem := client.copy_out(own, path, copy)):
+            raise ImageError(f"what its image holds in {path} cannot be copied: {problem}")
+        if _is_work(read_tree(copy)):
+            kept.append(path)
+        else:
+            remove_tree(copy)
+    return replace(own, outputs=tuple(kept), outside=outside.workspace)
+
+
+def _runs(own: OwnImage, path: str) -> bool:
+    """Whether programs or their libraries are looked for in a folder, below it or above it."""
+    places = [place for name, value in own.env if name in _SEARCHED for place in value.split(os.pathsep)]
+    return any(is_within(place, path) or is_within(path, place) for place in places if place.startswith("/"))
+
+
+def _is_work(tree: FolderTree) -> bool:
+    """Whether a folder of an image holds what can be work: nothing that is installed, and no more than can be kept."""
+    names = {part for entry in tree.entries for part in entry.path.split("/")}
+    small = sum(entry.size for entry in tree.entries) <= MAX_TOTAL and len(tree.entries) <= MAX_MEMBERS
+    return small and not tree.problems and names.isdisjoint(_INSTALLED)
+
+
+def _not_kept(recipe: ImageRecipe, own: OwnImage) -> Iterator[str]:
+    for path in recipe.outputs:
+        if not any(is_within(path, kept) or is_within(kept, path) for kept in own.outputs):
+            yield f"{path}: {NOT_KEPT}"
 
 
 def _skills_in(tree: FolderTree) -> Iterator[str]:
@@ -261,29 +319,25 @@ class ImageFile(File):
             return b""
 
 
-def image_files(own: OwnImage | None) -> dict[str, File]:
-    """What a trial finds in its workspace because of its image, by the paths there."""
-    if own is None:
-        return {}
-    entries = read_tree(own.files).entries
+def files_of(folder: str) -> dict[str, File]:
+    """What an image has in a folder of which `folder` is a copy, by the paths there; nothing for ""."""
     return {
-        entry.path: ImageFile(entry.path, os.path.join(own.files, entry.path), entry.executable)
-        for entry in entries
+        entry.path: ImageFile(entry.path, os.path.join(folder, entry.path), entry.executable)
+        for entry in (read_tree(folder).entries if folder else ())
         if entry.kind == "file"
     }
 
 
-def image_links(own: OwnImage | None) -> dict[str, str]:
-    """The links that a trial finds in its workspace because of its image, each with where it leads."""
-    if own is None:
-        return {}
-    return {entry.path: entry.target for entry in read_tree(own.files).entries if entry.kind == "link"}
+def links_of(folder: str) -> dict[str, str]:
+    """The links that an image has in a folder of which `folder` is a copy, each with where it leads."""
+    entries = read_tree(folder).entries if folder else ()
+    return {entry.path: entry.target for entry in entries if entry.kind == "link"}
 
 
-def copy_start(own: OwnImage, workspace: str) -> None:
-    """Give a workspace what the image has in its working directory. Raises OSError."""
+def copy_start(folder: str, to: str) -> None:
+    """Give a trial what an image has in a folder. Raises OSError."""
     try:
-        shutil.copytree(own.files, workspace, symlinks=True, dirs_exist_ok=True, ignore=_specials)
+        shutil.copytree(folder, to, symlinks=True, dirs_exist_ok=True, ignore=_specials)
     except shutil.Error as error:
         raise OSError(str(error.args[0][0][-1] if error.args and error.args[0] else error)) from None
 

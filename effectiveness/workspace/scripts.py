@@ -52,6 +52,28 @@ class ScriptSurroundings:
     judges: bool = False
 
 
+def skills_of_image(task: Task, at: Workplace) -> tuple[tuple[str, str], ...]:
+    """The task's skills where its image would have them: it is made without, and its scripts may stand on them.
+
+    They are the task's own files, the same in every arm. Where an agent left something else in their place, that stays.
+    """
+    recipe = task.recipe
+    if recipe is None or at.own is None:
+        return ()
+    folders = ((at.places.workspace, at.own.workdir), *at.outputs)
+    shown = [(os.path.join(recipe.context, path), place) for path, place in recipe.skill_places]
+    return tuple((skills, place) for skills, place in shown if not any(_blocked(place, *each) for each in folders))
+
+
+def _blocked(place: str, folder: str, inside: str) -> bool:
+    """Whether something that is no folder stands on the way to a place, in a folder that has the path `inside`."""
+    if not place.startswith(f"{inside}/"):
+        return False
+    parts = place[len(inside) + 1 :].split("/")
+    above = (os.path.join(folder, *parts[:end]) for end in range(1, len(parts) + 1))
+    return any(os.path.islink(each) or (os.path.lexists(each) and not os.path.isdir(each)) for each in above)
+
+
 async def run_script(task: Task, script: Script, at: Workplace, around: ScriptSurroundings) -> ProgramOutput:
     """Stage a script of a task, which comes into being only now, and run it in its sandbox within its time limit.
 
@@ -61,13 +83,13 @@ async def run_script(task: Task, script: Script, at: Workplace, around: ScriptSu
     places, sandbox = at.places, at.sandbox
     guards = _guards(around.folder, dict(script.env)) if around.judges else {}
     staged = [f"{around.folder}{_PYTHON}"] if guards else []
-    mounts: list[tuple[str, str]] = []
+    mounts = [*at.outputs]
     if at.own is None:
         argv = stage_script(script, around.folder, task.places, {WORKSPACE: at.inside.workspace, **around.targets})
     else:
         # Paths of a container are real in one.
         argv = stage_script(script, around.folder, (), {})
-        mounts = [(around.targets[role], path) for path, role in task.places if role in around.targets]
+        mounts += [(around.targets[role], path) for path, role in task.places if role in around.targets]
         inside = next((path for folder, path in mounts if folder == around.folder), around.folder)
         argv = [
             f"{inside}{word.removeprefix(around.folder)}" if word.startswith(f"{around.folder}/") else word

@@ -26,14 +26,14 @@ from skill_health.effectiveness.tasks._image import NetworkGrant
 from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.effectiveness.workspace.copies import digest_of
 from skill_health.effectiveness.workspace.folders import Places, fresh_places, let_go, remove_tree, write_files
-from skill_health.effectiveness.workspace.images import client_of, copy_start, image_files, own_image
+from skill_health.effectiveness.workspace.images import client_of, copy_start, files_of, own_image
 from skill_health.effectiveness.workspace.process import clean_environment
 from skill_health.effectiveness.workspace.programs import needs, search_path
 from skill_health.effectiveness.workspace.tree import FolderTree, contents, read_tree
 
 _USUAL = SandboxLimits()
 _SOCKET, _PORT, _PROXY = "gateway", 8181, "proxy"
-_SERVED = "served"
+_SERVED, OUTSIDE = "served", "outside"
 _MOST_STORED = 1 << 30
 _USER = "agent"
 _IMAGE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -52,7 +52,8 @@ class AgentStart:
 class Workplace:
     """Where a trial happens: its folders, its sandbox, and the paths as they are seen in there.
 
-    In one that is `read_only` the agent cannot write to its workspace. `own` is the image that was built for its task.
+    In one that is `read_only` the agent cannot write to its workspace. `own` is the image that was built for its task,
+    and `outside` the folder of the host that holds its output folders outside the workspace, each below its path.
     """
 
     places: Places
@@ -62,6 +63,12 @@ class Workplace:
     image: str = ""
     read_only: bool = False
     own: OwnImage | None = None
+    outside: str = ""
+
+    @property
+    def outputs(self) -> tuple[tuple[str, str], ...]:
+        """The output folders outside the workspace: each as it lies on the host, and its path inside."""
+        return tuple((f"{self.outside}{path}", path) for path in self.own.outputs) if self.own else ()
 
     @property
     def apart(self) -> bool:
@@ -94,7 +101,7 @@ class Workplace:
             places.workspace, places.home, places.temporary, readable=readable, socket=self.socket if online else "",
             port=_PORT if online and self.apart else 0, hidden=self.hidden, image=self.image,
             read_only_workspace=self.read_only,
-            own_channel=True, own=self.own, proxy=self.proxy(grant), shown=shown, scratch=self.scratch,
+            own_channel=True, own=self.own, mounts=self.outputs, proxy=self.proxy(grant), shown=shown, scratch=self.scratch,
         )  # fmt: skip
 
     def started(self, cell: TrialSpec, command: Command) -> AgentStart:
@@ -192,7 +199,7 @@ def open_workplace(cell: TrialSpec, place: str = "") -> Workplace:
     """
     places = fresh(cell.task, back_end(cell.back_end), cell.limits)
     try:
-        stage_start(cell.task, places.workspace, back_end(cell.back_end))
+        stage_start(cell.task, places, back_end(cell.back_end))
         write_files(
             places.workspace, (File(path, file.data, file.executable) for path, file in staged_files(cell).items())
         )
@@ -208,12 +215,14 @@ def open_workplace(cell: TrialSpec, place: str = "") -> Workplace:
     return workplace(cell.task, places, back_end(cell.back_end), cell.image, os.path.dirname(place))
 
 
-def stage_start(task: Task, workspace: str, sandbox: BackEnd) -> None:
-    """Write what a trial starts from into an empty folder. Raises OSError, and SandboxError without its image."""
+def stage_start(task: Task, places: Places, sandbox: BackEnd) -> None:
+    """Write what a trial starts from into empty folders. Raises OSError, and SandboxError without its image."""
     own = own_image(sandbox, task)
     if own is not None:
-        copy_start(own, workspace)
-    write_files(workspace, task.files)
+        copy_start(own.files, places.workspace)
+        if own.outputs:
+            copy_start(own.outside, places.beside(OUTSIDE))
+    write_files(places.workspace, task.files)
 
 
 def workplace(task: Task, places: Places, sandbox: BackEnd, image: str = "", *hidden: str) -> Workplace:
@@ -234,6 +243,7 @@ def workplace(task: Task, places: Places, sandbox: BackEnd, image: str = "", *hi
         tuple(filter(None, (top or task.folder, *hidden))),
         image if own is None else "",
         own=own,
+        outside=os.path.join(places.base, OUTSIDE) if own is not None and own.outputs else "",
     )
 
 
@@ -245,7 +255,11 @@ def staged_files(cell: TrialSpec) -> dict[str, File]:
 
 def starting_files(cell: TrialSpec, at: Workplace) -> Mapping[str, File]:
     """All that is staged, by its path in the workspace."""
-    return {**image_files(at.own), **{file.path: file for file in cell.task.files}, **staged_files(cell)}
+    return {
+        **files_of(at.own.files if at.own else ""),
+        **{file.path: file for file in cell.task.files},
+        **staged_files(cell),
+    }
 
 
 def digests_on_disk(workspace: str, folder: str) -> dict[str, str]:

@@ -11,7 +11,9 @@ from skill_health.documents._targets import TargetSkill
 
 DigestText = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
 VerifiedOutcome = Literal["pass", "fail", "infrastructure", "unjudged"]
-FindingKind = Literal["unpinned-install", "few-tests", "runs-agents-code", "answers-in-tests"]
+FindingKind = Literal[
+    "unpinned-install", "few-tests", "runs-agents-code", "answers-in-tests", "skill-overlap", "prompt-overlap"
+]
 FaultKind = Literal[
     "leak",
     "no-op-passes",
@@ -66,9 +68,9 @@ class CheckedTask(Record, frozen=True, kw_only=True):
     problems: tuple[TaskFault, ...]
     """Why a run must not use it."""
     notes: tuple[str, ...]
-    """What is left out of the task, and what may be a leak."""
-    findings: tuple[VerifierFinding, ...] = ()
-    """What is to be known of its verifier."""
+    """What is left out of the task."""
+    findings: tuple[TaskFinding, ...] = ()
+    """What is to be known of its verifier, and what it shares with skills and prompt."""
     nothing_done: tuple[VerifierVerdict, ...] | None
     """The verdicts of the verifications, in order; null where the task was not run."""
     solved: tuple[VerifierVerdict, ...] | None
@@ -84,8 +86,8 @@ class TaskFault(Record, frozen=True):
     """A sentence."""
 
 
-class VerifierFinding(Record, frozen=True):
-    """Something to know of a verifier, by reading it; it does not keep a run from the task."""
+class TaskFinding(Record, frozen=True):
+    """Something to know of a task, by reading it; it does not keep a run from the task."""
 
     kind: FindingKind
     """A stable word."""

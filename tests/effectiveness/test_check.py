@@ -22,7 +22,7 @@ from trial_bench import SANDBOXES, needs_bubblewrap
 from skill_health.commands.effectiveness import command
 from skill_health.core.errors import AbortedError, UsageError
 from skill_health.core.validation import load_schema
-from skill_health.effectiveness.check.check import TaskCheck, _is_called, as_json, as_text, check_tasks
+from skill_health.effectiveness.check.check import TaskCheck, as_json, as_text, check_tasks
 from skill_health.effectiveness.check.skills import collection
 from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.tasks._load import load_tasks
@@ -107,22 +107,6 @@ def test_a_fit_task(files: Files, sandbox: str, check: Callable[..., TaskCheck])
     assert [one.verified.verdict.outcome for one in checked.solved.tried] == ["pass"] * 3
     assert [one.verified.verdict.reward for one in checked.solved.tried] == [1, 1, 1]
     assert checked.solved.changes == 1
-
-
-@pytest.mark.parametrize(
-    ("name", "prompt", "certain"),
-    [
-        ("co-marketing", "Write to a potential co-marketing partner.", False),
-        ("co-marketing", "Use the co-marketing skill.", True),
-        ("co-marketing", "Use the skill `co-marketing` for it.", True),
-        ("co-marketing", "Run /co-marketing for me.", True),
-        ("co-marketing", "Our CO-MARKETING plan is late, and skills are rare.", False),
-        ("tool-run-status", "Why does tool-run-status fail?", True),
-        ("plan-b2b", "Make plan-b2b better.", True),
-    ],
-)
-def test_a_name_may_be_a_word(name: str, prompt: str, certain: bool) -> None:
-    assert _is_called(name, prompt) == certain
 
 
 @pytest.mark.parametrize(
@@ -218,59 +202,6 @@ def test_static_runs_nothing(check: Callable[..., TaskCheck], tmp_path: Path) ->
     assert checked.ok and checked.nothing_done is None and not trace.exists()
 
 
-LINE = "Every second number of the third sheet counts double because the parts were weighed together that day."
-
-
-@pytest.mark.parametrize("place", ["task.md", "starting/notes.md", "verify.sh", "verifier/rule.txt", "oracle/solve.sh"])
-def test_a_skill_that_holds_the_task(place: str, check: Callable[..., TaskCheck]) -> None:
-    text = TASK.get(place, "")
-    line = f"# {LINE}\n" if place.endswith(".sh") else f"{LINE}\n"
-    checked = check({**TASK, place: line + text}, SKILL + LINE + "\n", sandbox="")
-    leak = next(fault.message for fault in checked.faults if fault.kind == "leak")
-    assert (
-        leak.startswith("the skill 'sum-sheets' (skills/sum-sheets/SKILL.md:") and "number of the third sheet" in leak
-    )
-
-
-@pytest.mark.slow
-def test_a_skill_that_holds_a_value_of_the_verifier(check: Callable[..., TaskCheck]) -> None:
-    skill = SKILL + "The total of March is 48213.77 in most years.\n"
-    hidden = {**TASK, "verify.sh": "grep -q 48213.77 out.txt\n", "oracle/solve.sh": "echo 48213.77 > out.txt\n"}
-    checked = check(hidden, skill, sandbox="")
-    assert [fault.message for fault in checked.faults] == [
-        "the skill 'sum-sheets' holds '48213.77', which only verifier/verify.sh:1 of the task knows"
-    ]
-    assert check({**hidden, "starting/in.txt": "48213.77\n"}, skill, sandbox="").ok
-
-
-def test_a_prompt_that_quotes_the_verifier(check: Callable[..., TaskCheck]) -> None:
-    command_line = "awk -F, 'NR > 1 && $3 != \"\" { total[$1] += $3 * $4; n++ } END { for (name in total) print name, total[name], n }'"
-    prompt = f"Add up the numbers, perhaps with {command_line} in.txt.\n{LINE}\n"
-    checked = check({**TASK, "task.md": prompt, "oracle/solve.sh": f"# {LINE}\necho 3 > out.txt\n"}, sandbox="")
-    assert kinds(checked) == ["leak"] and "the prompt holds 17 words of oracle/solve.sh:1" in checked.faults[0].message
-
-
-def test_short_likeness_is_no_leak(check: Callable[..., TaskCheck]) -> None:
-    checked = check(
-        {**TASK, "verify.sh": f"# the sum is to be in out.txt\n{TASK['verify.sh']}"},
-        SKILL + "Write the sum to a file.\n",
-        sandbox="",
-    )
-    assert checked.ok and checked.notes == (
-        "no related_skill: the task has no arm target_plus_one",
-        "no unrelated_skill: the task has no arm target_plus_unrelated",
-    )
-
-
-@pytest.mark.slow
-def test_a_task_brings_its_own_skill(check: Callable[..., TaskCheck]) -> None:
-    bench = {**BENCH, "environment/skills/own/SKILL.md": SKILL.replace("sum-sheets", "own") + LINE + "\n"}
-    bench["task.md"] = bench["task.md"].replace("target_skill: sum-sheets", "target_skill: own")
-    assert check(bench).ok
-    checked = check({**bench, "oracle/solve.sh": f"# {LINE}\necho 3 > /root/out.txt\n"}, sandbox="")
-    assert kinds(checked) == ["leak"] and "the skill 'own'" in checked.faults[0].message
-
-
 @pytest.mark.slow
 def test_skills_in_starting_files_are_no_skills_of_the_collection(
     check: Callable[..., TaskCheck], tmp_path: Path
@@ -278,6 +209,26 @@ def test_skills_in_starting_files_are_no_skills_of_the_collection(
     draft = {**TASK, "starting/draft/SKILL.md": POEMS.replace("poems", "draft")}
     assert check(draft).ok
     assert [skill.name for skill in collection((), None, str(tmp_path))[1]] == ["poems", "sum-sheets"]
+
+
+def test_skills_of_tasks_are_found_where_they_are_named(tmp_path: Path) -> None:
+    write(tmp_path, {"skill-health.toml": "", "skills/sum-sheets/SKILL.md": SKILL})
+    for name in ("one", "two", "three"):
+        own = SKILL.replace("sum-sheets", f"own-{name}")
+        write(tmp_path / "tasks" / name, {**HARBOR, f"environment/skills/own-{name}/SKILL.md": own})
+
+    def found(*paths: str) -> list[str]:
+        return [skill.name for skill in collection([str(tmp_path / path) for path in paths], None, str(tmp_path))[1]]
+
+    one, two = "tasks/one/environment/skills", "tasks/two/environment/skills"
+    assert found(one) == ["own-one"]
+    assert found(one, two) == found(two, one) == ["own-one", "own-two"]
+    # The name of a file brings the collection around it.
+    assert {"own-one", "own-two"} <= set(found(f"{one}/own-one/SKILL.md", two))
+    assert found("skills", two) == ["sum-sheets", "own-two"]
+    # A folder around tasks names none of theirs.
+    assert found(".", two) == ["sum-sheets", "own-two"]
+    assert found("skills", "tasks") == found(".") == ["sum-sheets"]
 
 
 ESCAPES = {

@@ -17,10 +17,12 @@ from threading import Event
 import pytest
 from agent_server import AgentServer, Play
 from agent_trials import Stage, kept, plant, program
+from msgspec.structs import replace as replace_result
 from trial_bench import skill
 
 from skill_health.effectiveness.agents._api import Command
 from skill_health.effectiveness.check.verifier_runs import nothing_done, solved
+from skill_health.effectiveness.run.rescore import rescore
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.sandbox._quota import SLACK, mounts_below
@@ -105,6 +107,70 @@ def test_nothing_fails_and_the_oracle_passes(task: Task) -> None:
     assert {one.verified.verdict.outcome for one in start.tried} == {"fail"}
     assert [one.verified.verdict.reward for one in end.tried] == [1.0] * 3
     assert end.answers == ("total.txt",)
+
+
+# The answer lies beside the working directory. Whoever makes it also plants what programs obey, wherever that may be;
+# `x` is empty, and keeps their names out of the oracle, which may have them made.
+BESIDE = "/output/total.txt"
+PLANTS = r"""#!/bin/bash
+cd /srv/work
+python=$(python3 -c 'import sys; print([path for path in sys.path if path.endswith("-packages")][0])')
+for name in /usr/local/bin/python3 /usr/local/bin/grep /usr/local/bin/cat /root/.local/bin/env /root/.bashrc; do
+  mkdir -p ${name%/*}; printf '#!/bin/sh\necho PLANTED\necho 1 > /logs/verifier/reward.txt\n' > $name; chmod 755 $name; done
+for folder in $python /output /output/deep; do mkdir -p $folder; echo 'print("PLANTED")' > $folder/site${x}customize.py; done
+echo 'print("PLANTED")' > /output/conf${x}test.py
+ln -s /tests/total.txt /output/expected.txt; ln -s /output/total.txt /output/same.txt; mkfifo /output/wait
+rm -rf /output/given.txt; ln -s ../srv/work/prices.txt /output/up.txt
+datamash sum 1 < prices.txt > /output/total.txt
+echo /output/evil.so > /etc/ld.so.preload
+"""
+LOOKS = r"""#!/bin/bash
+find /output -mindepth 1 | sort; command -v python3 cat grep; ls /etc/ld.so.preload /root/.local/bin/env /root/.bashrc
+python3 -c 'print("a sound python")'
+if grep -qx "$(cat /tests/total.txt)" /output/total.txt; then echo 1; else echo 0; fi > /logs/verifier/reward.txt
+"""
+
+
+def test_an_answer_beside_the_working_directory_travels_and_nothing_else(base: None, tmp_path: Path) -> None:
+    image = (
+        FILES["environment/Dockerfile"] + "RUN mkdir /output && echo given > /output/given.txt; rm -f /root/.bashrc\n"
+    )
+    more = {"instruction.md": f"Write the total of prices.txt to {BESIDE}.\n", "environment/Dockerfile": image}
+    task = placed(tmp_path, {**FILES, **more, "solution/solve.sh": PLANTS, "tests/test.sh": LOOKS})
+    assert task.blockers == () and task.recipe and task.recipe.outputs == ("/output",)
+    terms = ScriptOptions(back_end(SANDBOX))
+    (start,), (end,) = (asyncio.run(state(task, terms, 1)).tried for state in (nothing_done, solved))
+    assert start.verified.output.stdout.decode().startswith("/output/given.txt\n")
+    assert (start.verified.verdict.reward, end.verified.verdict.reward) == (0, 1)
+    seen = end.verified.output.stdout.decode().splitlines()
+    assert seen[:3] == ["/output/deep", "/output/same.txt", BESIDE]
+    assert seen[3:] == ["/usr/bin/python3", "/usr/bin/cat", "/usr/bin/grep", "a sound python"], end.verified.output
+
+
+def test_a_trial_keeps_it_and_verifies_it_again(base: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = program("claude")
+    plant(monkeypatch, tmp_path / "home")
+    (tmp_path / "trials").mkdir()
+    judge = FILES["tests/test.sh"].replace("/srv/work/total.txt", BESIDE)
+    more = {"instruction.md": f"Write the total of prices.txt to {BESIDE}.\n", "tests/test.sh": judge}
+    solve = FILES["solution/solve.sh"].replace("> total.txt", f"> {BESIDE}")
+    task = placed(tmp_path / "tasks", {**FILES, **more, "solution/solve.sh": solve})
+    play = Play({SKILL: ABOUT}, ".claude/skills", work=f"datamash sum 1 < prices.txt > {BESIDE}", half="true")
+    with AgentServer() as server:
+        stage = Stage("claude-code", found, server, tmp_path / "trials", SANDBOX, {SKILL: skill(SKILL, ABOUT)})
+        result, place = stage.trial(task, "target", play)
+    assert (result.outcome, result.error, result.changed) == ("pass", "", 1)
+    files = dict(kept(place))
+    assert files["outputs.tar.gz/output/total.txt"] == b"7.5\n"
+    assert b"# outside the working directory, below /:\ndiff --git a/output/total.txt" in files["diff.patch"]
+    there = replace_result(result, folder=f"trials/{place.parent.name}/{place.name}")
+    shutil.copytree(place, tmp_path / "run" / there.folder)
+    terms = ScriptOptions(back_end(SANDBOX))
+    (again,) = asyncio.run(rescore(str(tmp_path / "run"), [there], {task.id: task}, terms))
+    assert (again.word, again.after.outcome) == ("same", "pass"), again.reasons
+    os.unlink(tmp_path / "run" / there.folder / "outputs.tar.gz")
+    (again,) = asyncio.run(rescore(str(tmp_path / "run"), [there], {task.id: task}, terms))
+    assert again.word == "skipped" and "was not kept" in again.reasons[0]
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex"])

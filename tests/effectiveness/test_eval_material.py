@@ -10,7 +10,7 @@ import pytest
 from trial_bench import agent, cell, run
 
 from skill_health.discovery.evaluations import eval_material
-from skill_health.effectiveness.check import check as checking
+from skill_health.effectiveness.check import leaks
 from skill_health.effectiveness.check.check import check_tasks
 from skill_health.effectiveness.check.skills import collection
 from skill_health.effectiveness.tasks._load import load_tasks
@@ -50,15 +50,16 @@ def test_evaluations_are_no_leak_of_themselves(root: Path) -> None:
     assert not loaded.problems and len(loaded.tasks) == 3
     _, skills = collection([str(root)], None, str(root))
     for checked in check_tasks(loaded.tasks, skills, str(root)):
-        assert checked.ok and not [note for note in checked.notes if "leak" in note], checked
+        assert checked.ok and not [one for one in checked.findings if one.kind == "skill-overlap"], checked
 
 
-def test_a_skill_that_gives_the_answer_away_still_leaks(root: Path) -> None:
+def test_a_skill_that_holds_the_answer_is_still_named(root: Path) -> None:
     (root / "skills/sums/references/how.md").write_text(f"Remember: {SECRET}.\n")
     loaded = load_tasks([str(root)], str(root))
     _, skills = collection([str(root)], None, str(root))
-    faults = {one.task.id: [fault.kind for fault in one.faults] for one in check_tasks(loaded.tasks, skills, str(root))}
-    assert faults["sums-eval-1"] == ["leak"] and sum(map(len, faults.values())) == 1
+    checked = check_tasks(loaded.tasks, skills, str(root))
+    shared = {one.task.id: [each.level for each in one.findings if each.kind == "skill-overlap"] for one in checked}
+    assert shared["sums-eval-1"] == ["warning"] and sum(map(len, shared.values())) == 1
 
 
 def test_no_byte_of_an_evaluation_is_in_the_workspace(
@@ -112,11 +113,11 @@ def test_a_task_is_held_against_the_texts_that_share_something_rare(
             calls.append(text)
             return passages(text, *rest)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(checking, "passages", watched)
+        monkeypatch.setattr(leaks, "passages", watched)
         loaded = load_tasks([str(root)], str(root))
         _, skills = collection([str(root)], None, str(root))
         checked = check_tasks(loaded.tasks, skills, str(root))
-        assert len(checked) == size == sum(bool(one.faults) for one in checked)
+        assert len(checked) == size == sum(bool(one.findings) for one in checked)
         counted.append(len(calls))
     assert counted[1] == 2 * counted[0]
 

@@ -23,7 +23,10 @@ from skill_health.effectiveness.sandbox._resources import how_enforced, task_lim
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._image import NetworkGrant, TaskResources, read_resources, without_skills
 from skill_health.effectiveness.tasks._load import load_tasks
+from skill_health.effectiveness.workspace.folders import make_places, remove_tree
 from skill_health.effectiveness.workspace.images import GATEWAY_ONLY, NetworkChoice, network_choice, place_tasks
+from skill_health.effectiveness.workspace.scripts import skills_of_image
+from skill_health.effectiveness.workspace.workspace import workplace
 
 TASK = {
     "task.toml": 'version = "1.0"\n[metadata]\ntarget_skill = "none"\n[environment]\ncpus = 2\nmemory_mb = 512\nstorage = "2G"\n'
@@ -109,6 +112,48 @@ def test_a_link_in_the_context_is_refused(tmp_path: Path) -> None:
 ])  # fmt: skip
 def test_skills_are_taken_out_of_a_dockerfile(line: str, left: str) -> None:
     assert without_skills(f"FROM x\n{line}\nRUN y", "skills") == f"FROM x\n{left}\nRUN y"
+
+
+@pytest.mark.parametrize(("step", "stays"), [
+    ("RUN cd /root/.claude/skills/mail && npm install", False),
+    ("run ln -s /auth \\\n  /root/.codex/skills/mail/auth", False),
+    ("RUN for a in x y; do touch /root/.$a/skills/mail/t; done", False),
+    ("RUN pip install -r /opt/verifier-skills/mail/requirements.txt", False),
+    ("RUN mkdir -p /root/.claude/skills && apt-get install -y git", True),
+    ("RUN if [ -d /tmp/skills ]; then cp -r /tmp/skills/* /root/.claude/skills/; fi", True),
+    ("RUN wget https://host/bench-skills/mail-server.zip", True),
+    ("ENV PYTHONPATH=/root/.claude/skills/mail/scripts", True),
+    ("# RUN cd /root/.claude/skills/mail", True),
+])  # fmt: skip
+def test_steps_that_work_in_a_skill_are_left_out(step: str, stays: bool, tmp_path: Path) -> None:
+    done = without_skills(f"FROM x\n{step}\nCOPY a /b", "skills", ("mail", "pdf"))
+    commented = "\n".join(f"# {line}" for line in step.split("\n"))
+    assert done == f"FROM x\n{step if stays else commented}\nCOPY a /b"
+    own = task_of(tmp_path, environment_Dockerfile=f"FROM x\nWORKDIR /srv\n{step}\n").in_container()
+    assert own.recipe and not any("works in a skill" in line for line in own.unsupported)
+    named = tmp_path / "t1/environment/skills/mail/SKILL.md"
+    named.parent.mkdir()
+    named.write_text("---\nname: mail\ndescription: y\n---\n")
+    (told,) = load_tasks((str(tmp_path),)).tasks
+    assert any("works in a skill" in line for line in told.in_container().unsupported) != stays
+
+
+def test_scripts_see_the_skills_that_the_image_is_made_without(tmp_path: Path) -> None:
+    file = "FROM debian\nWORKDIR /srv\nCOPY skills /root/.claude/skills\nCOPY skills/x /srv/tools/x\n"
+    task = task_of(tmp_path, environment_Dockerfile=file).in_container()
+    places = make_places("", "job-")
+    at = replace(workplace(replace(task, recipe=None), places, podman), own=OwnImage("x", "/srv"))
+    skills = os.path.realpath(tmp_path / "t1/environment/skills")
+    both = ((skills, "/root/.claude/skills"), (f"{skills}/x", "/srv/tools/x"))
+    assert skills_of_image(task, at) == both
+    assert skills_of_image(task, replace(at, own=None)) == ()
+    # An agent cannot keep its verifier from starting by what it puts there.
+    Path(places.workspace, "tools").symlink_to("/etc")
+    assert skills_of_image(task, at) == both[:1]
+    os.unlink(f"{places.workspace}/tools")
+    Path(places.workspace, "tools").write_text("x")
+    assert skills_of_image(task, at) == both[:1]
+    remove_tree(places.base)
 
 
 @given(st.text(st.sampled_from("COPY ADD skills\\\n#[]\"'/ab."), max_size=80))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from run_made import task as made_task
 
-from skill_health.documents.effect_check import VerifierFinding
+from skill_health.documents.effect_check import TaskFinding
 from skill_health.effectiveness.check.verifier_code import UnpinnedInstall, unpinned_installs, verifier_findings
 from skill_health.effectiveness.tasks._api import script
 from skill_health.effectiveness.tasks._folder import File
@@ -59,7 +59,7 @@ def test_any_text_is_read(text: str) -> None:
     assert all(each.packages for each in unpinned_installs(text))
 
 
-def findings(files: dict[str, str]) -> list[VerifierFinding]:
+def findings(files: dict[str, str]) -> list[TaskFinding]:
     staged = [File(path, text.encode()) for path, text in files.items()]
     task = replace(made_task(1, None), verifier=script(("bash", "test.sh"), staged, 5.0), places=(("/app", WORKSPACE),))
     return list(verifier_findings(task))
