@@ -248,7 +248,7 @@ TASK = {
     # The environment's own variables, and the skill where the task's image would have it.
     "solution/solve.sh": "#!/bin/bash\ncd /srv/work\n[ $ROUNDING = half-up ] && grep -q counting /root/.claude/skills/counting/SKILL.md || exit 1\n"
     "grep -c . prices.txt > lines.txt\n",
-    "tests/test.sh": "#!/bin/bash\ntest ! -e /root/.claude/skills || exit 9\n"
+    "tests/test.sh": "#!/bin/bash\ntest -z \"$(find /root -name SKILL.md)\" || exit 9\n"
     "grep -qxf /tests/lines.txt /srv/work/lines.txt && echo 1 > /logs/verifier/reward.txt || echo 0 > /logs/verifier/reward.txt\n",
     "tests/lines.txt": "3\n",
 }  # fmt: skip
