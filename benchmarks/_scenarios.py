@@ -11,6 +11,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from benchmarks._contrasts import composition, contrasts
 from benchmarks._effects import effectiveness
 from benchmarks._fits import agreement, slopes
 from benchmarks._populations import (
@@ -143,5 +144,7 @@ SCENARIOS: Mapping[str, Mapping[str, Scenario]] = {
     "Skills with 3 to 9 prompts": {each.name: partial(skills, population=each) for each in POPULATIONS[:4]},
     "Latency": {f"ICC {alike}": partial(latency, alike=alike) for alike in (0.05, 0.5, 0.95)},
     "Effectiveness, 6 conditions": {f"{n} tasks": partial(effectiveness, tasks=n) for n in (20, 40)},
+    "Other contrasts of arms": {f"{n} tasks": partial(contrasts, tasks=n) for n in (20, 40)},
+    "Two skills, alone and together": {f"{n} tasks": partial(composition, tasks=n) for n in (10, 20, 40)},
 }
 """The tables, each with its columns."""

@@ -37,14 +37,23 @@ SPREAD = 2.5
 """Of the tasks' difficulty, in logits: the best case, as in the forecast."""
 
 
+OF_TRIAL = 0.35
+"""The spread of what a trial takes, in logarithms."""
+
+
 class Truth(NamedTuple):
-    """A simulated run: success in logits (None: all pass), and what each arm takes; spreads are of logarithms."""
+    """A simulated run: success in logits (None: all pass), and what each arm takes; spreads are of logarithms.
+
+    An arm's mean is that of an arm with the usual spread, whatever its own and however many trials run away.
+    """
 
     tasks: int = 30
     level: float | None = 0.0
     loss: float = 0.0
     taken: Mapping[str, float] = {}
     spread: Mapping[str, float] = {}
+    runaway: tuple[float, float, float] | None = None
+    """The share of the target's trials that run away, the least factor, and the index of its Pareto distribution."""
 
 
 NEVER: Mapping[str, Truth] = {
@@ -52,6 +61,14 @@ NEVER: Mapping[str, Truth] = {
     "nothing differs, 30 tasks": Truth(),
     "nothing differs, all pass": Truth(level=None),
     "nothing differs, heavy tails (1.2)": Truth(spread=dict.fromkeys((CONTROL, TARGET, PLACEBO, NEGATIVE), 1.2)),
+    "the target's tails are heavier (0.6), all pass": Truth(level=None, spread={TARGET: 0.6}),
+    "the target's tails are heavier (1.0), all pass": Truth(level=None, spread={TARGET: 1.0}),
+    "the target's tails are heavier (1.5), all pass": Truth(level=None, spread={TARGET: 1.5}),
+    "the target's tails are heavier (1.5), all pass, 60 tasks": Truth(60, None, spread={TARGET: 1.5}),
+    "1 of 20 of the target's trials runs away, all pass": Truth(level=None, runaway=(0.05, 3.0, 2.0)),
+    "1 of 20 of the target's trials runs far away, all pass": Truth(level=None, runaway=(0.05, 3.0, 1.5)),
+    "1 of 20 of the target's trials runs far away, all pass, 60 tasks": Truth(60, None, runaway=(0.05, 3.0, 1.5)),
+    "1 of 50 of the target's trials runs very far away, all pass": Truth(level=None, runaway=(0.02, 5.0, 1.5)),
     "10 points lost, half is taken": Truth(loss=0.10, taken={TARGET: 0.5}),
     "10 points lost, half is taken, 60 tasks": Truth(60, loss=0.10, taken={TARGET: 0.5}),
     "20 points lost, half is taken": Truth(loss=0.20, taken={TARGET: 0.5}),
@@ -89,8 +106,8 @@ def _table(pool: ProcessPoolExecutor, said: str, truths: Mapping[str, Truth], op
         success = sum(tested for _, tested, _ in found)
         held = [hit for _, _, hit in found if hit is not None]
         other = words["any text helps"] + words["unexplained gain"]
-        cells = (_share(words["cheaper"], len(found)), _share(other, len(found)), _share(success, len(found)))
-        yield f"| {name} | {len(found)} | {' | '.join(cells)} | {_share(sum(held), len(held))} |"
+        cells = (share(words["cheaper"], len(found)), share(other, len(found)), share(success, len(found)))
+        yield f"| {name} | {len(found)} | {' | '.join(cells)} | {share(sum(held), len(held))} |"
 
 
 def _controls(pool: ProcessPoolExecutor, options: Options) -> Iterator[str]:
@@ -100,10 +117,11 @@ def _controls(pool: ProcessPoolExecutor, options: Options) -> Iterator[str]:
         forecast = chance_to_pass_controls(*size, REPLICATIONS, MARGIN)
         jobs = [(options.seed, size[0] * 1000 + size[1], at) for at in range(options.rounds)]
         hits = sum(pool.map(partial(_validated, size), jobs, chunksize=20))
-        yield f"| {size[0]} + {size[1]} | {options.rounds} | {100 * forecast:.0f} % | {_share(hits, options.rounds)} |"
+        yield f"| {size[0]} + {size[1]} | {options.rounds} | {100 * forecast:.0f} % | {share(hits, options.rounds)} |"
 
 
-def _share(hits: int, of: int) -> str:
+def share(hits: int, of: int) -> str:
+    """A share of simulated runs in percent with its 95 % interval (Wilson)."""
     if not of:
         return "-"
     low, high = wilson_interval(hits, of)
@@ -138,7 +156,7 @@ def _sheet(rng: np.random.Generator, truth: Truth) -> RunTrials:
             taken = truth.taken.get(arm, 1.0)
             mean = size[at] * taken * (own[at] if arm == TARGET else 1.0)
             for replication in range(REPLICATIONS):
-                tokens = int(mean * rng.lognormal(0, truth.spread.get(arm, 0.35))) + 1
+                tokens = int(mean * _noise(rng, truth, arm)) + 1
                 hit = rng.random() < chance and rng.random() >= _extra(chance, lost, truth.level)
                 results.append(
                     TrialResult(
@@ -147,6 +165,17 @@ def _sheet(rng: np.random.Generator, truth: Truth) -> RunTrials:
                     )
                 )  # fmt: skip
     return read_sheet(facts, results)
+
+
+def _noise(rng: np.random.Generator, truth: Truth, arm: str) -> float:
+    """What a trial takes of its task's amount: the mean is the same for all arms and truths."""
+    spread = truth.spread.get(arm, OF_TRIAL)
+    found = rng.lognormal((OF_TRIAL**2 - spread**2) / 2, spread)
+    if truth.runaway is None or arm != TARGET:
+        return float(found)
+    share, least, index = truth.runaway
+    factor = least * (1 + rng.pareto(index)) if rng.random() < share else 1.0
+    return float(found * factor / (1 + share * (least * index / (index - 1) - 1)))
 
 
 def _chance(rng: np.random.Generator, level: float | None) -> float:

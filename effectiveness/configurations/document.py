@@ -288,7 +288,8 @@ def _substitutions(found: EffectConfigurations, names: _Names) -> Iterator[Block
     yield TitleBlock("Substitution: a cheaper model with the skill for a dearer one without")
     yield Sentence(
         f"It substitutes where it is shown both to be no worse by {100 * found.margin:g} points, by {_WORDS[found.score]}, "
-        "and to cost less; least and most are the ends of one-sided 95 % intervals."
+        "and to cost less, for a typical task and in the whole; least is the end of a one-sided 95 % interval of the "
+        "difference, most the upper end of the 95 % interval of the ratio of all dollars."
     )
     yield _table(
         ("pair", "tasks", "difference", "least", "US dollars", "most", "p corr.", "verdict"),
@@ -304,13 +305,17 @@ def _pair(row: SubstitutionRow, names: _Names) -> str:
 def _substitution(row: SubstitutionRow, names: _Names) -> tuple[str, ...]:
     costs = f"{_dollars(row.cost_small)} for {_dollars(row.cost_large)}"
     return (
-        _pair(row, names), str(row.tasks), points(row.delta), signed(row.least), costs, _dollars(row.cost_most),
+        _pair(row, names), str(row.tasks), points(row.delta), signed(row.least), costs, _times(row.cost_ratio_most),
         p_value(row.p_adjusted), row.verdict,
     )  # fmt: skip
 
 
 def _dollars(value: float | None) -> str:
     return NOTHING if value is None else f"{'-' if value < 0 else ''}{amount(abs(value))}"
+
+
+def _times(value: float | None) -> str:
+    return NOTHING if value is None else f"x {value:.2f}"
 
 
 def _thousands(value: float | None, form: str = ",.1f") -> str:
@@ -323,8 +328,9 @@ def _savings(found: EffectConfigurations, names: _Names) -> Iterator[Block]:
         return
     yield TitleBlock("Tokens saved at no loss of quality")
     yield Sentence(
-        f"Saved where both are shown: fewer tokens, and no loss of more than {100 * found.margin:g} points, by "
-        f"{_WORDS[found.score]}."
+        f"Saved where both are shown: fewer tokens, for a typical task and in the whole, and no loss of more than "
+        f"{100 * found.margin:g} points, by {_WORDS[found.score]}. Most is the upper end of the 95 % interval of the "
+        "ratio of all tokens."
     )
     yield _table(
         ("subject", "tasks", "without, k", "with, k", "most", "difference", "least", "p corr.", "verdict"),
@@ -336,7 +342,7 @@ def _savings(found: EffectConfigurations, names: _Names) -> Iterator[Block]:
 def _saving(row: TokenSaving, names: _Names) -> tuple[str, ...]:
     return (
         names.of(row.subject, row.preliminary), str(row.tasks), _thousands(row.tokens_without), _thousands(row.tokens_with),
-        _thousands(row.tokens_most, "+,.1f"), points(row.delta), signed(row.least), p_value(row.p_adjusted), row.verdict,
+        _times(row.tokens_ratio_most), points(row.delta), signed(row.least), p_value(row.p_adjusted), row.verdict,
     )  # fmt: skip
 
 

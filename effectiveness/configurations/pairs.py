@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -22,14 +23,13 @@ from skill_health.effectiveness.configurations.pooled import average, figures, t
 from skill_health.effectiveness.configurations.subjects import TriedSubject
 from skill_health.effectiveness.effects.arms import full_figure
 from skill_health.effectiveness.records import CONTROL
+from skill_health.stats.amounts import FEWEST, LowerAmounts, Trials, lower_amounts
 from skill_health.stats.estimates import Estimate
-from skill_health.stats.hypothesis_tests import OneSided, below_zero, both, equivalence, no_worse
+from skill_health.stats.hypothesis_tests import OneSided, both, equivalence, no_worse
 from skill_health.stats.multiplicity import holm
 from skill_health.stats.resampling import paired_t
 
 ALPHA = 0.05
-_FEWEST = 6
-"""Fewer tasks can show none of this; `below_zero` says why."""
 _DIGITS = 9
 _NO_MODEL = ("", "none")
 Side = Literal["with", "without", "gain"]
@@ -86,9 +86,8 @@ def _differences(one: Sequence[float], other: Sequence[float]) -> list[float]:
     return [round(a - b, _DIGITS) for a, b in zip(one, other, strict=True)]
 
 
-def _amounts(differences: Sequence[float]) -> Estimate:
-    """The mean change of an amount, with Student's interval."""
-    return paired_t(differences) if differences else Estimate(None, note="not known on both sides of any task")
+def _mean_of(trials: Sequence[float]) -> float | None:
+    return math.fsum(trials) / len(trials) if trials else None
 
 
 def unpaired_arms(subjects: Sequence[TriedSubject], score: ScoreName) -> Iterator[UnpairedTask]:
@@ -109,13 +108,17 @@ def unpaired_arms(subjects: Sequence[TriedSubject], score: ScoreName) -> Iterato
 
 @dataclass(frozen=True, slots=True)
 class _BothShown:
-    """Whether a score is no worse and an amount lower, both at once; `worse` and `more` that the opposite is shown."""
+    """Whether a score is no worse and an amount lower, both at once; `worse` and `more` that the opposite is shown.
+
+    `amounts` are the means over tasks of what a trial takes on either side, `change` their difference.
+    """
 
     scores: Sequence[float]
-    amounts: Sequence[float]
+    amounts: tuple[float | None, float | None]
+    change: Estimate
     margin: float
     quality: OneSided
-    fewer: OneSided
+    fewer: LowerAmounts
     worse: bool
     more: bool
 
@@ -124,14 +127,18 @@ class _BothShown:
         return both(self.quality.p, self.fewer.p)
 
 
-def _both_shown(scores: Sequence[float], amounts: Sequence[float], margin: float) -> _BothShown:
-    upper, opposite = equivalence(scores, margin).high, below_zero([-each for each in amounts])
+def _both_shown(scores: Sequence[float], one: Trials, other: Trials, margin: float, seed: int) -> _BothShown:
+    """Both, of the differences of scores and of what the trials of each task take on either side."""
+    upper, opposite = equivalence(scores, margin).high, lower_amounts(other, one, seed)
+    means = [[math.fsum(each) / len(each) for each in side] for side in (one, other)]
+    changes = _differences(*means)
     return _BothShown(
         scores=scores,
-        amounts=amounts,
+        amounts=(average(means[0]), average(means[1])),
+        change=paired_t(changes) if changes else Estimate(None, note="not known on both sides of any task"),
         margin=margin,
         quality=no_worse(scores, margin),
-        fewer=below_zero(amounts),
+        fewer=lower_amounts(one, other, seed),
         worse=upper is not None and upper < -margin,
         more=opposite.p is not None and opposite.p < ALPHA,
     )
@@ -143,7 +150,9 @@ def _decided(
     """Whether both are shown after correction, and the sentence that says why; `what` is the amount in words."""
     points = f"{100 * found.margin:g} points"
     if p is None:
-        few = f"{len(found.scores)} tasks have both sides with {what} known, {_FEWEST} are needed"
+        if len(found.scores) >= FEWEST:
+            return "not testable", full_figure(replace(found.fewer.ratio, note=found.fewer.note)).note
+        few = f"{len(found.scores)} tasks have both sides with {what} known, {FEWEST} are needed"
         return "not testable", f"not testable: {few}"
     if p < ALPHA:
         return (
@@ -169,16 +178,17 @@ def savings(
     found = []
     for subject in subjects:
         if arm := subject.with_arm:
-            found.append((subject, *_saved(subject, arm, score, margin)))
-    for (subject, sides, shown), p in zip(found, holm([shown.p for *_, shown in found]), strict=True):
+            found.append((subject, _saved(subject, arm, score, margin)))
+    for (subject, shown), p in zip(found, holm([shown.p for _, shown in found]), strict=True):
         word, reason = _decided(shown, p, "tokens")
         yield TokenSaving(
             subject=subject.name,
             tasks=len(shown.scores),
-            tokens_with=average(sides[0]),
-            tokens_without=average(sides[1]),
-            tokens_delta=full_figure(_amounts(shown.amounts)),
-            tokens_most=shown.fewer.end,
+            tokens_with=shown.amounts[0],
+            tokens_without=shown.amounts[1],
+            tokens_delta=full_figure(shown.change),
+            tokens_ratio=full_figure(shown.fewer.ratio),
+            tokens_ratio_most=shown.fewer.most,
             tokens_p=shown.fewer.p,
             delta=full_figure(tested(shown.scores, subject.facts.seed)),
             least=shown.quality.end,
@@ -199,25 +209,26 @@ _SUBSTITUTION: Mapping[str, SubstitutionWord] = {
 }  # fmt: skip
 
 
-def _saved(subject: TriedSubject, arm: str, score: ScoreName, margin: float) -> tuple[list[list[float]], _BothShown]:
-    """Tokens with and without the skill, and what is shown."""
-    _, (one, other, with_, without) = _known(
+def _saved(subject: TriedSubject, arm: str, score: ScoreName, margin: float) -> _BothShown:
+    """What is shown of tokens with the skill and without it."""
+    tasks, (one, other, *_) = _known(
         [task.id for task in subject.targets],
         lambda task: subject.mean(task, arm, score),
         lambda task: subject.mean(task, CONTROL, score),
-        lambda task: subject.tokens(task, arm),
-        lambda task: subject.tokens(task, CONTROL),
+        lambda task: _mean_of(subject.tokens(task, arm)),
+        lambda task: _mean_of(subject.tokens(task, CONTROL)),
     )
-    return [with_, without], _both_shown(_differences(one, other), _differences(with_, without), margin)
+    with_, without = ([subject.tokens(task, side) for task in tasks] for side in (arm, CONTROL))
+    return _both_shown(_differences(one, other), with_, without, margin, subject.facts.seed)
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A cheaper subject with the skill and a dearer one without it; means are over their tasks."""
+    """A cheaper subject with the skill and a dearer one without it; means are of their scores over tasks."""
 
     small: TriedSubject
     large: TriedSubject
-    means: tuple[float | None, ...]
+    means: tuple[float | None, float | None]
     shown: _BothShown
 
 
@@ -243,13 +254,14 @@ def substitutions(
             tasks=len(each.shown.scores),
             score_small=each.means[0],
             score_large=each.means[1],
-            cost_small=each.means[2],
-            cost_large=each.means[3],
+            cost_small=each.shown.amounts[0],
+            cost_large=each.shown.amounts[1],
             delta=full_figure(tested(each.shown.scores, each.small.facts.seed)),
             least=each.shown.quality.end,
             worse_p=each.shown.quality.p,
-            cost_delta=full_figure(_amounts(each.shown.amounts)),
-            cost_most=each.shown.fewer.end,
+            cost_delta=full_figure(each.shown.change),
+            cost_ratio=full_figure(each.shown.fewer.ratio),
+            cost_ratio_most=each.shown.fewer.most,
             cost_p=each.shown.fewer.p,
             p=each.shown.p,
             p_adjusted=p,
@@ -285,15 +297,16 @@ def _candidate(small: TriedSubject, large: TriedSubject, score: ScoreName, margi
     )
     if not mine or not sum(mine) < sum(theirs):
         return None
-    _, sides = _known(
+    tasks, (one, other, *_) = _known(
         common,
         lambda task: small.mean(task, arm, score),
         lambda task: large.mean(task, CONTROL, score),
-        lambda task: small.measured(task, arm, "cost_usd"),
-        lambda task: large.measured(task, CONTROL, "cost_usd"),
+        lambda task: _mean_of(small.costs(task, arm)),
+        lambda task: _mean_of(large.costs(task, CONTROL)),
     )
-    shown = _both_shown(_differences(sides[0], sides[1]), _differences(sides[2], sides[3]), margin)
-    return _Candidate(small, large, tuple(map(average, sides)), shown)
+    costs = [small.costs(task, arm) for task in tasks], [large.costs(task, CONTROL) for task in tasks]
+    shown = _both_shown(_differences(one, other), *costs, margin, small.facts.seed)
+    return _Candidate(small, large, (average(one), average(other)), shown)
 
 
 @dataclass(frozen=True, slots=True)

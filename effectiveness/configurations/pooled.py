@@ -16,8 +16,6 @@ from skill_health.stats.estimates import Estimate
 from skill_health.stats.multiplicity import benjamini_hochberg, holm
 from skill_health.stats.power import preliminary_reasons
 
-FEWEST_REPLICATIONS = 3
-"""Fewer replications make figures preliminary: two trials that differ do not say which of them is the exception."""
 _DIGITS = 9
 
 
@@ -114,15 +112,14 @@ def figures(estimates: Sequence[Estimate], primary: bool = False) -> list[FullFi
 def why_preliminary(subject: TriedSubject) -> tuple[str, ...]:
     """Why the figures of a subject are preliminary; () where they are not."""
     facts, arm = subject.facts, subject.with_arm
-    reasons = []
-    if facts.replications < FEWEST_REPLICATIONS:
-        reasons.append(f"fewer than {FEWEST_REPLICATIONS} replications ({facts.replications})")
     arms = [CONTROL, *([arm] if arm else [])]
     planned = facts.planned(facts.targets, arms)
     done = sum(len(cell.trials) for (task, own), cell in subject.cells.items() if own in arms and task in _ids(subject))
     delta = tested([pair.delta for pair in paired_means(subject, arm, "success")], facts.seed)
     missing = 1 - done / planned if planned else 1.0
-    return tuple(reasons + preliminary_reasons(delta.clusters, delta.half_width, missing, None, "tasks", "trials"))
+    return tuple(
+        preliminary_reasons(delta.clusters, delta.half_width, missing, None, "tasks", "trials", facts.replications)
+    )
 
 
 def _ids(subject: TriedSubject) -> frozenset[str]:

@@ -127,13 +127,15 @@ class TriedSubject:
         cell = self.cells.get((task, arm)) if arm else None
         return cell.mean(measure) if cell else None
 
-    def tokens(self, task: str, arm: str | None) -> float | None:
-        """Tokens read and written by trial; None unless both are known of the same trials."""
+    def tokens(self, task: str, arm: str | None) -> tuple[float, ...]:
+        """Tokens read and written of each of a task's trials in an arm of which both are known."""
         cell = self.cells.get((task, arm)) if arm else None
-        if cell is None or len(cell.measures["input_tokens"]) != len(cell.measures["output_tokens"]):
-            return None
-        counts = (cell.mean("input_tokens"), cell.mean("output_tokens"))
-        return None if None in counts else math.fsum(each for each in counts if each is not None)
+        return cell.tokens if cell else ()
+
+    def costs(self, task: str, arm: str | None) -> tuple[float, ...]:
+        """Dollars of each of a task's trials in an arm of which they are known."""
+        cell = self.cells.get((task, arm)) if arm else None
+        return cell.costs if cell else ()
 
     def staged(self, task: str, arm: str) -> tuple[str, ...]:
         """The names of the skills staged."""

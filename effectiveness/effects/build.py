@@ -52,6 +52,7 @@ from skill_health.effectiveness.effects.contrasts import (
 from skill_health.effectiveness.effects.contributions import contributions
 from skill_health.effectiveness.effects.controls import Absence, Control, absence, as_table, controls
 from skill_health.effectiveness.effects.efficiency import GAINS, judge_efficiency
+from skill_health.effectiveness.effects.penalties import compare_penalties
 from skill_health.effectiveness.effects.sheet import (
     MEASURES,
     Cells,
@@ -68,8 +69,6 @@ from skill_health.stats.estimates import Estimate
 from skill_health.stats.power import fewest_differing, preliminary_reasons
 from skill_health.text.numbers import signed
 
-FEW_REPLICATIONS = 3
-"""With fewer trials of each task in each arm, what an agent does cannot be told from what it happened to do."""
 NOT_ATTRIBUTED = Attribution((), (), None)
 _NAMES = {PLACEBO: "a placebo of the same length", NEGATIVE: "an irrelevant skill"}
 
@@ -110,9 +109,8 @@ def verdict(evidence: VerdictEvidence) -> EffectVerdict:
         evidence.margin,
         "tasks",
         "trials",
+        evidence.replications,
     )
-    if evidence.replications is not None and evidence.replications < FEW_REPLICATIONS:
-        reasons.append(f"fewer than {FEW_REPLICATIONS} replications ({evidence.replications})")
     reasons += filter(None, [evidence.absent.uneven if evidence.absent else "", _extended(evidence.extensions)])
     return EffectVerdict(
         word=word, reason=reason, notes=tuple(_notes(evidence, word, success)), preliminary=tuple(reasons)
@@ -499,6 +497,7 @@ def _model(
         controls=as_table(column, checked, facts),
         calibration=_calibration(column, facts),
         tasks=tasks(facts, column.cells),
+        penalties=compare_penalties(facts, column.cells),
         contributions=contributions(facts, found.table[column.spec, ALL], column.cells),
     )
 

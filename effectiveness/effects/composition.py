@@ -22,7 +22,7 @@ from skill_health.documents.effect_composition import (
     TriedPair,
 )
 from skill_health.effectiveness.effects.arms import ALPHA, CEILING, FLOOR, full_figure, say_interval
-from skill_health.effectiveness.effects.contrasts import LEAST, within
+from skill_health.effectiveness.effects.contrasts import LEAST, mean_difference
 from skill_health.effectiveness.effects.sheet import (
     CellTrials,
     ModelTrials,
@@ -33,11 +33,10 @@ from skill_health.effectiveness.effects.sheet import (
     pair_arms,
 )
 from skill_health.stats.estimates import Estimate
-from skill_health.stats.hypothesis_tests import Equivalence, both, equivalence, no_worse, sign_flip
+from skill_health.stats.hypothesis_tests import Equivalence, both, equivalence, no_worse
 from skill_health.stats.intervals import clustered_proportion
 from skill_health.stats.multiplicity import holm
-from skill_health.stats.power import FEW_CLUSTERS, fewest_differing, preliminary_reasons
-from skill_health.stats.resampling import RESAMPLES, paired_bootstrap, paired_t
+from skill_health.stats.power import fewest_differing, preliminary_reasons
 from skill_health.text.numbers import signed
 
 
@@ -62,7 +61,7 @@ def _pair_tasks(pair: PairArms, facts: TrialRunFacts, column: ModelTrials) -> It
         if len(known) < len(cells):
             continue
         control, first, second, *together = known
-        shares = [Fraction(cell.passes, len(cell.trials)) for cell in known]
+        shares = [cell.exact for cell in known]
         mean = sum(shares[3:], Fraction()) / len(together)
         yield PairTask(task, control, (first, second), tuple(together), (shares[0], shares[1], shares[2], mean))
 
@@ -103,7 +102,7 @@ def measure_pair(pair: PairArms, facts: TrialRunFacts, column: ModelTrials) -> P
     over_first, over_second = [r[3] - r[1] for r in rates], [r[3] - r[2] for r in rates]
 
     def mean(values: Sequence[Fraction], most: float = 1.0) -> Estimate:
-        return _mean(values, most, facts.seed)
+        return mean_difference(values, most, facts.seed)
 
     return PairFigures(
         pair=pair,
@@ -124,17 +123,8 @@ def measure_pair(pair: PairArms, facts: TrialRunFacts, column: ModelTrials) -> P
 
 
 def _order(task: PairTask) -> Fraction:
-    one, other = (Fraction(cell.passes, len(cell.trials)) for cell in task.together)
-    return one - other
-
-
-def _mean(exact: Sequence[Fraction], most: float, seed: int) -> Estimate:
-    """The mean with the interval that decides, Student's with few tasks and the bootstrap's with many, and its p."""
-    values = [float(each) for each in exact]
-    few = len(values) < FEW_CLUSTERS
-    found = paired_t(values) if few else paired_bootstrap(values, None, RESAMPLES, seed)
-    testable = sum(each != 0 for each in exact) >= LEAST
-    return replace(within(found, most), p=sign_flip(values, seed=seed) if testable else None)
+    one, other = task.together
+    return one.exact - other.exact
 
 
 def _within_margin(interaction: Sequence[Fraction], margin: float) -> Equivalence | None:
@@ -395,7 +385,15 @@ def _record(evidence: PairEvidence, frozen: TriedPair | None, column: ModelTrial
             reason=reason,
             notes=tuple(_notes(evidence, word)),
             preliminary=tuple(
-                preliminary_reasons(len(tasks), found.interaction.half_width, missing, facts.margin, "tasks", "trials")
+                preliminary_reasons(
+                    len(tasks),
+                    found.interaction.half_width,
+                    missing,
+                    facts.margin,
+                    "tasks",
+                    "trials",
+                    facts.replications,
+                )
             ),
         ),
         declared=declared,

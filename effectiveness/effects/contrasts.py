@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from skill_health.documents.effect_report import ArmContrast, ContrastDeltas, ContrastKind, Correction, IntervalEnds
 from skill_health.effectiveness.effects.arms import full_figure
@@ -236,6 +237,18 @@ def within(estimate: Estimate, most: float) -> Estimate:
     """The same without what cannot be: no difference of shares is beyond 1, and no difference of such ones beyond 2."""
     low, high = estimate.low, estimate.high
     return estimate if low is None or high is None else replace(estimate, low=max(low, -most), high=min(high, most))
+
+
+def mean_difference(exact: Sequence[Fraction], most: float, seed: int) -> Estimate:
+    """The mean with the interval that decides, Student's with few tasks and the bootstrap's with many, and its p.
+
+    `most` is the furthest from zero that such a difference can be: 2 for a difference of differences.
+    """
+    values = [float(each) for each in exact]
+    few = len(values) < FEW_CLUSTERS
+    found = paired_t(values) if few else paired_bootstrap(values, None, RESAMPLES, seed)
+    testable = sum(each != 0 for each in exact) >= LEAST
+    return replace(within(found, most), p=sign_flip(values, seed=seed) if testable else None)
 
 
 def _share(cells: Sequence[CellTrials]) -> float | None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from skill_health.documents.effect_report import AmountContrast, EfficiencyMeasure, EfficiencyVerdict, EfficiencyWord
 from skill_health.effectiveness.effects.arms import full_figure
 from skill_health.effectiveness.effects.sheet import Cells, CellTrials, TaskFacts
+from skill_health.stats.amounts import LowerAmounts, lower_amounts
 from skill_health.stats.estimates import Estimate
-from skill_health.stats.hypothesis_tests import OneSided, geometric_ratio, no_worse
+from skill_health.stats.hypothesis_tests import OneSided, no_worse
 from skill_health.stats.multiplicity import Endpoints, holm
 from skill_health.text.numbers import NOTHING, signed, with_interval
 
@@ -25,13 +25,17 @@ class AmountRatio:
 
     arm: str
     against: str
-    ratio: Estimate
+    found: LowerAmounts
+
+    @property
+    def ratio(self) -> Estimate:
+        """The geometric mean over tasks, with the two-sided p of the sign-flip test."""
+        return self.found.ratio
 
     @property
     def lower(self) -> float | None:
-        """The p-value for "no lower": that of the two-sided test where it is lower; None where not testable."""
-        p, value = self.ratio.p, self.ratio.value
-        return p if p is None or value is None or value < 1 else 1.0
+        """The p-value for "no lower", for a typical task and in the whole; None where not testable."""
+        return self.found.p
 
     @property
     def shown(self) -> bool:
@@ -93,9 +97,9 @@ def compare_amounts(
         for arm in (*sides, *texts)
         if arm in task.arms and (cell := cells.get((task.id, arm)))
     }
-    priced = bool(found) and all(_dollars(cell) is not None for cell in found.values())
+    priced = bool(found) and all(map(_is_priced, found.values()))
     measure: EfficiencyMeasure = "dollars" if priced else "tokens"
-    amounts = {key: amount for key, cell in found.items() if (amount := (_dollars if priced else _tokens)(cell))}
+    amounts = {key: amount for key, cell in found.items() if (amount := cell.costs if priced else _tokens(cell))}
     target, control = sides
 
     def ratio(arm: str, against: str) -> AmountRatio:
@@ -104,7 +108,7 @@ def compare_amounts(
             for task in tasks
             if (task.id, arm) in amounts and (task.id, against) in amounts
         ]
-        return AmountRatio(arm, against, geometric_ratio([a for a, _ in both], [b for _, b in both], seed))
+        return AmountRatio(arm, against, lower_amounts([a for a, _ in both], [b for _, b in both], seed))
 
     there = [text for text in texts if any(text in task.arms for task in tasks)]
     return Efficiency(
@@ -117,18 +121,14 @@ def compare_amounts(
     )
 
 
-def _dollars(cell: CellTrials) -> float | None:
-    """The mean dollars of a trial; None unless all are known and none is free."""
-    costs = cell.measures["cost_usd"]
-    return math.fsum(costs) / len(costs) if len(costs) == len(cell.trials) and min(costs) > 0 else None
+def _is_priced(cell: CellTrials) -> bool:
+    """Whether the dollars of all trials are known, and none is free."""
+    return len(cell.costs) == len(cell.trials) and min(cell.costs) > 0
 
 
-def _tokens(cell: CellTrials) -> float | None:
-    """The mean tokens of a trial, read and written; None unless both are known of all."""
-    read, written = cell.measures["input_tokens"], cell.measures["output_tokens"]
-    if not len(read) == len(written) == len(cell.trials):
-        return None
-    return (math.fsum(read) + math.fsum(written)) / len(cell.trials) or None
+def _tokens(cell: CellTrials) -> tuple[float, ...]:
+    """The tokens of each trial, read and written; none unless both are known of all, and something was taken."""
+    return cell.tokens if len(cell.tokens) == len(cell.trials) and any(cell.tokens) else ()
 
 
 def judge_efficiency(found: Efficiency, biased: str) -> EfficiencyVerdict:
@@ -140,6 +140,8 @@ def judge_efficiency(found: Efficiency, biased: str) -> EfficiencyVerdict:
         reason=reason,
         measure=found.measure,
         ratio=full_figure(replace(found.against_control.ratio, p_adjusted=found.p_adjusted)),
+        most=found.against_control.found.most,
+        whole_p=found.against_control.found.whole_p,
         margin=found.margin,
         least=found.quality.end,
         no_worse_p=found.quality.p,
@@ -161,6 +163,8 @@ def _judge(found: Efficiency) -> tuple[EfficiencyWord, str]:
     if own.ratio.value is not None and own.ratio.value > 1:
         low = own.ratio.value if own.ratio.low is None else own.ratio.low
         return ("dearer" if own.ratio.p < ALPHA and low > 1 else "no evidence"), said
+    if own.lower is None:
+        return "not testable", f"{said}; {full_figure(replace(own.ratio, note=own.found.note)).note}"
     if not (_below(found.p_adjusted) and own.shown):
         return "no evidence", f"{said}, {'; '.join(_lacking(found))}"
     end = found.quality.end
@@ -175,8 +179,12 @@ def _judge(found: Efficiency) -> tuple[EfficiencyWord, str]:
 
 def _lacking(found: Efficiency) -> Iterator[str]:
     """What is not shown of a ratio below 1."""
-    if not found.against_control.shown or not _below(found.against_control.ratio.p):
+    own = found.against_control
+    if not own.shown or not _below(own.ratio.p):
         yield "not shown to be less"
+    elif not _below(own.lower):
+        most = "" if own.found.most is None else f" (up to {own.found.most:.2f} times)"
+        yield f"not shown to be less in the whole, as some trials take far more than others{most}"
     elif not _below(found.quality.p):
         points = f"{100 * found.margin:g} pp"
         end = "" if found.quality.end is None else f" (at least {signed(found.quality.end)} pp)"

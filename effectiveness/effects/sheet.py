@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 from msgspec import UNSET
 
@@ -153,6 +154,25 @@ class CellTrials:
     def success(self) -> float:
         """The share that passed: the mean over replications."""
         return self.passes / len(self.trials)
+
+    @property
+    def exact(self) -> Fraction:
+        """The same, exactly."""
+        return Fraction(self.passes, len(self.trials))
+
+    @property
+    def costs(self) -> tuple[float, ...]:
+        """The dollars of each trial of which they are known."""
+        return self.measures["cost_usd"]
+
+    @property
+    def tokens(self) -> tuple[float, ...]:
+        """Tokens read and written, of each trial of which both are known."""
+        read, written = self.measures["input_tokens"], self.measures["output_tokens"]
+        if len(read) == len(written) == len(self.trials):
+            return tuple(map(sum, zip(read, written, strict=True)))
+        usages = [(_known(trial.usage.input_tokens), _known(trial.usage.output_tokens)) for trial in self.trials]
+        return tuple(one + other for one, other in usages if one is not None and other is not None)
 
     def mean(self, measure: str) -> float | None:
         """The mean of a measure over the replications that it is known of; None where it is of none."""

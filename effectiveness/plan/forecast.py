@@ -28,6 +28,7 @@ from skill_health.effectiveness.plan.plan import AgentModel, TrialPlan
 from skill_health.effectiveness.records import CONTROL, DELIVERIES, FULL, LEAVE_OUT, NEGATIVE, PLACEBO, TARGET, WITHOUT
 from skill_health.effectiveness.run.runs import KIND, read_result
 from skill_health.effectiveness.tasks._api import Task
+from skill_health.stats.multiplicity import FIRST_WEIGHT, SECOND_WEIGHT
 from skill_health.text.near import list_some
 from skill_health.text.numbers import count as counted
 
@@ -281,6 +282,8 @@ def _both(plan: TrialPlan, condition: str) -> list[Task]:
     return [task for task in plan.tasks if {name, CONTROL} <= names.get(task.id, set())]
 
 
+_WEIGHT = 1 + SECOND_WEIGHT / FIRST_WEIGHT
+"""How many tests of success one model is corrected for: its efficiency is tested in the same family."""
 _PASSES = 0.8
 """Below this chance of passing, more negative controls are suggested."""
 
@@ -297,10 +300,11 @@ def _collection(plan: TrialPlan, rates: Rates) -> Iterator[str]:
         yield f"warning: no task has both {TARGET} and {CONTROL}, so no verdict can be reached"
         return
     reps = f"{plan.choices.reps} replication{'s' * (plan.choices.reps != 1)}"
-    best = _detectable(count, plan.choices.reps, models)
+    tests = models * _WEIGHT
+    best = _detectable(count, plan.choices.reps, tests)
     found = "no difference" if best is None else f"at best a difference of {100 * best:.0f} points"
     if best is not None and (texts := _useless(plan)):
-        own = _detectable(count, plan.choices.reps, models, 1 + len(texts))
+        own = _detectable(count, plan.choices.reps, tests, 1 + len(texts))
         points = "none" if own is None else f"one of {100 * own:.0f}"
         found = f"{found}, {points} that is the skill's own, over {' and '.join(texts)} too"
     yield f"detectable: {found} ({count} tasks, {reps}, 80 % power)"
@@ -310,10 +314,12 @@ def _collection(plan: TrialPlan, rates: Rates) -> Iterator[str]:
         )
     least = smallest_p(count)
     others = models * (len(pairs({arm.name: arm for arm in plan.choices.arms})) - 1)
-    holm = f"{_p(least * models)} after Holm's correction for {models} agent{'s' * (models != 1)}"
+    corrected = (
+        f"{_p(least * tests)} corrected for {models} agent{'s' * (models != 1)} and for efficiency beside success"
+    )
     one = f", {_p(least * others)} for one other contrast alone among {others} (Benjamini and Hochberg)"
-    yield f"smallest p: {_p(least)} where all {count} tasks differ; {holm}{one if others else ''}"
-    needed = fewest_differing(models)
+    yield f"smallest p: {_p(least)} where all {count} tasks differ; {corrected}{one if others else ''}"
+    needed = fewest_differing(tests)
     if count < needed:
         yield f"warning: no verdict can be reached: {needed} tasks must differ, and there are {count}"
     elif count * _USUALLY < needed:
@@ -373,12 +379,13 @@ def _skills(plan: TrialPlan) -> Iterator[str]:
     counts = Counter(task.target_name or "" for task in targets)
     alone = fewest_differing(1)
     enough = sorted(skill for skill, count in counts.items() if count >= alone)
-    tests = max(1, len(enough) * len(plan.models))
+    together = len(enough) * len(plan.models)
+    tests = max(1, together) * _WEIGHT
     needed = fewest_differing(tests)
     for skill in enough:
         best = _detectable(counts[skill], plan.choices.reps, tests)
         points = "" if best is None else f", at best {100 * best:.0f} points"
-        short = "" if counts[skill] >= needed else f"; no verdict: {needed} must differ with {tests} tested together"
+        short = "" if counts[skill] >= needed else f"; no verdict: {needed} must differ with {together} tested together"
         yield f"skill {skill}: {counts[skill]} tasks{points}{short}"
     few = sorted((skill for skill in counts if counts[skill] < alone), key=lambda skill: (-counts[skill], skill))
     if few:
@@ -414,7 +421,7 @@ def _controls(plan: TrialPlan) -> Iterator[str]:
     )
 
 
-def _detectable(tasks: int, reps: int, tests: int, against: int = 1) -> float | None:
+def _detectable(tasks: int, reps: int, tests: float, against: int = 1) -> float | None:
     from skill_health.stats.power import simulated_mde
 
     return simulated_mde(tasks, reps, tests, against)

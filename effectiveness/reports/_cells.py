@@ -14,6 +14,7 @@ from skill_health.documents.effect_report import (
     EquivalenceContrast,
     LeaderboardRow,
     ModelEffectReport,
+    PenaltyContrast,
     TaskReport,
 )
 from skill_health.documents.effect_result import SCORED
@@ -28,7 +29,18 @@ from skill_health.effectiveness.records import (
     delivery_of,
 )
 from skill_health.text.near import list_some
-from skill_health.text.numbers import NOTHING, amount, bracket, count, format_number, p_value, quantity, share, with_n
+from skill_health.text.numbers import (
+    NOTHING,
+    amount,
+    bracket,
+    count,
+    format_number,
+    p_value,
+    points,
+    quantity,
+    share,
+    with_n,
+)
 
 MEASURES = {
     "input_tokens": "tokens read", "output_tokens": "tokens written", "cached_tokens": "tokens from a cache",
@@ -131,6 +143,16 @@ def explained(report: EffectReport) -> Iterator[str]:
     ]
     if said:
         yield f"{'; '.join(said)}."
+
+
+PENALTIES = "Discovery penalties against each other"
+PENALTY_HEAD = ("penalty of", "less that of", "points", "tasks that differ", "p sign flip", "p corrected")
+
+
+def penalty_row(each: PenaltyContrast) -> list[str]:
+    """The difference of two penalties; no p-value is shown where it is not testable."""
+    ps = [p_value(p) if each.testable else NOTHING for p in (each.delta.p, each.delta.p_adjusted)]
+    return [each.arm, each.against, points(each.delta), f"{each.differing} of {each.tasks}", *ps]
 
 
 CONTRIBUTIONS = "What is lost without each skill"

@@ -11,9 +11,16 @@ from typing import Any, NamedTuple
 
 from skill_health.bench.report_formats import PLAIN, RenderOptions, Row, render_csv
 from skill_health.documents._record import FullFigure
-from skill_health.documents.effect_report import ArmContrast, ArmFigures, EffectReport
+from skill_health.documents.effect_report import (
+    ArmContrast,
+    ArmFigures,
+    EffectReport,
+    EffectVerdict,
+    ModelEffectReport,
+    PenaltyContrast,
+)
 from skill_health.documents.effect_result import TrialResult
-from skill_health.effectiveness.effects.contrasts import DELTAS
+from skill_health.effectiveness.effects.contrasts import DELTAS, HOLM
 from skill_health.effectiveness.reports import TABLES
 from skill_health.effectiveness.reports._cells import MEASURES
 
@@ -57,21 +64,25 @@ class _Part(NamedTuple):
     place: Row
     contrasts: Sequence[ArmContrast]
     arms: Sequence[ArmFigures] = ()
-    verdict: str | None = None
+    verdict: EffectVerdict | None = None
+
+
+def _place(model: ModelEffectReport) -> Row:
+    return {
+        "model": model.model,
+        "agent": model.agent,
+        "simulated": int(model.simulated),
+        "weaker_proof": int(bool(model.unproved)),
+    }
 
 
 def _parts(report: EffectReport) -> Iterator[_Part]:
     for model in report.models:
-        place = {
-            "model": model.model,
-            "agent": model.agent,
-            "simulated": int(model.simulated),
-            "weaker_proof": int(bool(model.unproved)),
-        }
-        yield _Part({**place, "part": "collection"}, model.contrasts, model.arms, model.verdict.word)
+        place = _place(model)
+        yield _Part({**place, "part": "collection"}, model.contrasts, model.arms, model.verdict)
         for skill in model.skills:
             own = {**place, "part": "skill", "skill": skill.skill}
-            yield _Part(own, skill.contrasts, skill.arms, skill.verdict.word)
+            yield _Part(own, skill.contrasts, skill.arms, skill.verdict)
         for each in model.categories:
             yield _Part({**place, "part": "category", "category": each.category}, each.contrasts)
         yield _Part({**place, "part": "negative controls"}, model.controls.contrasts, model.controls.arms)
@@ -86,9 +97,23 @@ def _contrasts(report: EffectReport) -> Iterator[Row]:
                 **part.place, **{name: _flag(getattr(each, name, None)) for name in _TEST}, **_number(each.delta),
                 "p_adjusted": each.p_adjusted, "note": each.note or each.delta.note,
                 "t_low": each.t and each.t.low, "t_high": each.t and each.t.high,
-                "verdict": part.verdict if each.kind == "primary" else None,
+                **(_verdict(part.verdict) if part.verdict and each.kind == "primary" else {}),
                 **{f"{name}_{key}": getattr(getattr(each.deltas, name), key) for name in DELTAS for key in _SHORT},
             }  # fmt: skip
+    for model in report.models:
+        yield from (_penalty(_place(model), each) for each in model.penalties)
+
+
+def _penalty(place: Row, each: PenaltyContrast) -> Row:
+    own = {name: _flag(getattr(each, name)) for name in ("arm", "against", "tasks", "differing", "testable")}
+    return {
+        **place, **own, "part": "collection", "name": f"{each.arm}-{each.against}", "kind": "penalties", "correction": HOLM,
+        "sign_flip_p": each.delta.p, **_number(each.delta), "note": each.note or each.delta.note,
+    }  # fmt: skip
+
+
+def _verdict(found: EffectVerdict) -> Row:
+    return {"verdict": found.word, "preliminary": "; ".join(found.preliminary)}
 
 
 def _flag(value: Any) -> Any:
@@ -129,6 +154,7 @@ def _composition(report: EffectReport) -> Iterator[Row]:
             own = {name: getattr(pair, name) for name in _OF_PAIR} | {
                 "model": model.model,
                 "verdict": pair.verdict.word,
+                "preliminary": "; ".join(pair.verdict.preliminary),
             }
             parts = (
                 (name, getattr(group, name)) for group in (pair.rates, pair.effects) for name in group.__struct_fields__
@@ -152,11 +178,12 @@ _TABLES: Mapping[str, tuple[list[str], Callable[[EffectReport], Iterator[Row]]]]
             "t_low",
             "t_high",
             "verdict",
+            "preliminary",
             *(f"{name}_{key}" for name in DELTAS for key in _SHORT),
         ],
         _contrasts,
     ),
     "arms": ([*_PLACE, "arm", "trials", "tasks", "missing", "flags", "measure", *_NUMBER], _arms),
     "tasks": (["model", *_OF_TASK, "arm", *_OF_ARM], _tasks),
-    "composition": (["model", *_OF_PAIR, "verdict", "measure", *_NUMBER], _composition),
+    "composition": (["model", *_OF_PAIR, "verdict", "preliminary", "measure", *_NUMBER], _composition),
 }

@@ -65,6 +65,7 @@ def _summary(report: EffectReport, model: ModelEffectReport) -> str:
             f"{_cells.name_of(primary)}: {points(primary.delta)} points, {count(primary.tasks, 'task')}, "
             f"{_cells.tested(primary)}: {verdict.word}"
         )
+    said += [f"Preliminary: {why}" for why in verdict.preliminary]
     said += filter(None, [_cells.efficiency(model), _cells.missing(model)])
     return "\n".join(said)
 

@@ -131,6 +131,15 @@ def contributions(model: ModelEffectReport) -> Iterator[str]:
         yield ""
 
 
+def penalties(model: ModelEffectReport) -> Iterator[str]:
+    """What is lost without the hint in one delivery against another."""
+    if model.penalties:
+        yield f"### {_cells.PENALTIES}"
+        yield ""
+        rows = [[text(cell) for cell in _cells.penalty_row(each)] for each in model.penalties]
+        yield from markdown_table(_cells.PENALTY_HEAD, rows)
+
+
 def _ratio(found: EfficiencyVerdict | None) -> str:
     """What a skill takes of what is taken without it: "0.50 [0.45, 0.55] of the tokens, n 12"."""
     if found is None or found.ratio.value is None:
@@ -284,6 +293,7 @@ def _model(report: EffectReport, model: ModelEffectReport) -> Iterator[str]:
     yield from contributions(model)
     yield from arms(model.arms)
     yield from deliveries(model.arms)
+    yield from penalties(model)
     yield from best_of(model.arms)
     yield from costs(model.contrasts)
     yield from composition(model)

@@ -104,6 +104,12 @@ def _contributions(model: ModelEffectReport, look: RenderOptions, width: int) ->
         yield ""
 
 
+def _penalties(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
+    """What is lost without the hint in one delivery against another."""
+    rows = [_cells.penalty_row(each) for each in model.penalties]
+    yield from _titled(_cells.PENALTIES, _cells.PENALTY_HEAD, rows, look, width)
+
+
 def _flip(task: TaskReport, sides: Sequence[str]) -> str:
     shown = ", ".join(f"{arm} {_cells.passes(task, arm)}" for arm in sides)
     return f"{task.flip:<6}  {shown}  {task.task_id} ({task.skill or NOTHING})"
@@ -193,6 +199,7 @@ def _model(report: EffectReport, model: ModelEffectReport, look: RenderOptions, 
     yield from _contributions(model, look, width)
     yield from arms(model, look, width)
     yield from deliveries(model, look, width)
+    yield from _penalties(model, look, width)
     yield from best_of(model, look, width)
     yield from costs(model, look, width)
     yield from composition(model, look, width)

@@ -280,9 +280,14 @@ class SubstitutionRow(Record, frozen=True, kw_only=True):
     """The p-value that it is not worse by the margin."""
     cost_delta: FullFigure
     """Dollars for each trial, the same way round."""
-    cost_most: float | None
-    """The upper end of the one-sided 95 % interval: it costs no more where this is not above 0."""
+    cost_ratio: FullFigure | None = None
+    """The geometric mean over tasks of the one's dollars over the other's; absent in older documents."""
+    cost_ratio_most: float | None = None
+    """The upper end of the 95 % interval of the ratio of the whole dollars: it costs less where this is below 1."""
+    cost_most: float | None = None
+    """In older documents, the upper end of the one-sided 95 % interval of `cost_delta`."""
     cost_p: Share | None
+    """That it costs less, for a typical task and in the whole; null where not testable."""
     p: Share | None
     """The larger of both: both must hold."""
     p_adjusted: Share | None
@@ -302,9 +307,14 @@ class TokenSaving(Record, frozen=True, kw_only=True):
     tokens_without: float | None
     tokens_delta: FullFigure
     """With less without."""
-    tokens_most: float | None
-    """The upper end of the one-sided 95 % interval: tokens are saved where this is below 0."""
+    tokens_ratio: FullFigure | None = None
+    """The geometric mean over tasks of the tokens with the skill over those without; absent in older documents."""
+    tokens_ratio_most: float | None = None
+    """The upper end of the 95 % interval of the ratio of the whole tokens: they are saved where this is below 1."""
+    tokens_most: float | None = None
+    """In older documents, the upper end of the one-sided 95 % interval of `tokens_delta`."""
     tokens_p: Share | None
+    """That tokens are saved, for a typical task and in the whole; null where not testable."""
     delta: FullFigure
     """Of the score."""
     least: Difference | None

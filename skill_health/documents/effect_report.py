@@ -119,6 +119,8 @@ class ModelEffectReport(Record, frozen=True, kw_only=True):
     tasks: tuple[TaskReport, ...]
     contributions: tuple[SkillContribution, ...] = ()
     """What is lost without each skill, the greatest loss first; where the run has arms that leave one out."""
+    penalties: tuple[PenaltyContrast, ...] = ()
+    """Discovery penalties against each other; where the run has deliveries with the hint and without it."""
     composition: tuple[PairComposition, ...] = ()
     """Two skills at a time: none, either one, both; empty where the run has no such arms."""
 
@@ -142,6 +144,27 @@ class SkillContribution(Record, frozen=True, kw_only=True):
     """Whether six tasks or more differ."""
     above: tuple[str, ...]
     """The skills that it is shown to contribute more than: sign-flip tests of all pairs, corrected by Holm's method."""
+
+
+class PenaltyContrast(Record, frozen=True, kw_only=True):
+    """The discovery penalty of an arm less that of the same arm in a plainer delivery, over the tasks with all four."""
+
+    arm: str
+    """The arm, without the hint: its penalty is what the same arm with the hint succeeds more often."""
+    against: str
+    """The arm in the plainer delivery, without the hint."""
+    tasks: Count
+    """Tasks with a scored trial in all four arms."""
+    differing: Count
+    """Tasks of these whose penalties are not equal."""
+    delta: FullFigure
+    """The mean difference over tasks; above zero more is lost in `arm`. p is that of the sign-flip test, corrected over
+    all such differences of the model (Holm).
+    """
+    testable: bool
+    """Whether six tasks or more differ."""
+    note: str
+    """Why it is not testable; empty where it is."""
 
 
 class ArmFigures(Record, frozen=True, kw_only=True):
@@ -326,8 +349,13 @@ class EfficiencyVerdict(Record, frozen=True, kw_only=True):
     """Dollars where every scored trial of these arms has a price, else tokens, read and written."""
     ratio: FullFigure
     """The geometric mean over tasks of the target's mean amount over the control's; `p` is the two-sided sign-flip
-    test, `p_adjusted` that it is lower and success no worse, corrected together with the test of success.
+    test, `p_adjusted` that it is lower, for a typical task and in the whole, and success no worse, corrected together
+    with the test of success.
     """
+    most: float | None = None
+    """The upper end of the 95 % interval of the ratio of the whole amounts, heavy tails counted; null without one."""
+    whole_p: Share | None = None
+    """The two-sided p of that ratio: of the whole amounts being alike."""
     margin: Share
     """The largest loss of success that counts as none."""
     least: float | None

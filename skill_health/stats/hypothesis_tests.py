@@ -1,7 +1,7 @@
 """Tests: of paired differences, of trials within tasks, of one group among many, and of equivalence within a margin.
 
 scipy's tests are called wherever one fits; where none does, the function says why. All p-values are two-sided but
-those of `no_worse` and `below_zero`.
+that of `no_worse`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
@@ -18,7 +17,7 @@ import numpy as np
 from skill_health.stats.distributions import round_figure, round_p, t_cdf, t_quantile
 from skill_health.stats.estimates import Estimate
 from skill_health.stats.intervals import invert_hall, wilson_interval
-from skill_health.stats.resampling import BLOCK, Floats, RandomStream, paired_t
+from skill_health.stats.resampling import BLOCK, Floats, RandomStream
 
 Counts = tuple[int, int]
 """Successes and trials."""
@@ -36,8 +35,6 @@ _EXACT = 271
 """The number of non-zero differences up to which the signed-rank test is exact."""
 _FEWEST = 3
 """The least number of strata from which a spread can be estimated."""
-_FEWEST_SIGNS = 6
-"""Fewer differences cannot be shown to lie below zero: with five, chance alone has every sign alike 1 time in 32."""
 ALPHA = 0.05
 """The level of each of the two tests of equivalence."""
 
@@ -365,47 +362,19 @@ def no_worse(differences: Sequence[float], margin: float) -> OneSided:
     below = half_width(values, -1, quantile)
     end, p = mean - below, t_cdf(-(mean + margin) / (below / quantile), freedom)
     if clusters > 2 and spread > 1e-12:
-        skewness = _skewness((values - mean) / spread)
+        skewness = sample_skewness((values - mean) / spread)
         end = min(end, mean - spread * invert_hall(quantile, skewness, clusters))
-        p = max(p, t_cdf(-root * _hall((mean + margin) / spread, skewness, clusters), freedom))
+        p = max(p, t_cdf(-root * hall_transform((mean + margin) / spread, skewness, clusters), freedom))
     return OneSided(round_figure(max(end, -1.0)), round_p(p))
 
 
-def below_zero(differences: Sequence[float]) -> OneSided:
-    """Whether a mean difference of amounts (tokens, dollars) lies below zero: `end` is the upper end of its interval.
-
-    One difference for each cluster, in any unit. Amounts are skewed, so Student's test is made with and without Hall's
-    transformation, which removes the skewness, and the one that finds less counts; p is never below that of the signs
-    all being alike, 2^-n. On the boundary it errs in about 5 of 100 runs where the amounts of both sides have tails of
-    one weight; where those of the lower side are far heavier, nothing that few clusters show can rule out more.
-
-    Raises:
-        ValueError: if a difference is not finite.
-    """
-    values = np.sort(np.asarray(differences, dtype=np.float64))
-    if not np.isfinite(values).all():
-        raise ValueError("differences must be finite")
-    clusters = len(values)
-    if clusters < _FEWEST_SIGNS:
-        return OneSided(None, None, f"not testable: {clusters} clusters have both sides, {_FEWEST_SIGNS} are needed")
-    mean, spread, least = float(values.mean()), float(values.std(ddof=1)), 0.5**clusters
-    if not spread > 1e-9 * max(float(np.abs(values).max()), 1e-300):
-        return OneSided(round_figure(mean), round_p(least) if mean < 0 else 1.0)
-    freedom, root = clusters - 1, math.sqrt(clusters)
-    skewness = _skewness((values - mean) / spread)
-    z, quantile = mean / spread, t_quantile(1 - ALPHA, clusters - 1)
-    ends = mean + quantile * spread / root, mean - spread * invert_hall(-quantile, skewness, clusters)
-    p = max(t_cdf(root * z, freedom), t_cdf(root * _hall(z, skewness, clusters), freedom), least)
-    return OneSided(round_figure(max(ends)), round_p(p))
-
-
-def _skewness(standard: Floats) -> float:
+def sample_skewness(standard: Floats) -> float:
     """The same as `scipy.stats.skew` without bias, of values with mean 0 and sample standard deviation 1."""
     n = len(standard)
     return float((standard**3).sum()) * n / ((n - 1) * (n - 2))
 
 
-def _hall(z: float, skewness: float, n: int) -> float:
+def hall_transform(z: float, skewness: float, n: int) -> float:
     """Hall's transformation of a standardised mean, of which `invert_hall` is the inverse."""
     return z + skewness * z**2 / 3 + skewness**2 * z**3 / 27 + skewness / (6 * n)
 
@@ -454,42 +423,3 @@ def _weighted(counts: Sequence[Counts], weights: Sequence[float], total: float) 
     worth = total**2 / math.fsum(w**2 / trials for w, (_, trials) in zip(weights, counts, strict=True))
     share = min(max(share, 0.0), 1.0)
     return share, *wilson_interval(share * worth, worth)
-
-
-def geometric_ratio(one: Sequence[float], other: Sequence[float], seed: int = 1) -> Estimate:
-    """The geometric mean over clusters of one / other, for example 0.5 for half the tokens.
-
-    One amount above zero on each side for every cluster. The interval is that of `paired_t` over the logarithms, and p
-    the two-sided sign-flip test of their mean: exact where neither side is distinguished, that is where the logarithm
-    is symmetric about zero, however heavy its tails. Amounts are skewed, and tests of the mean difference err up to 18
-    times in 100 where one side alone has heavy tails. With fewer than six clusters that differ there is no p.
-
-    Raises:
-        ValueError: if the lists differ in length or an amount is not finite and above zero.
-    """
-    if len(one) != len(other):
-        raise ValueError(f"{len(one)} amounts for {len(other)}")
-    if not all(0 < each < math.inf for each in (*one, *other)):
-        raise ValueError("amounts must be finite and above zero")
-    logs = [math.log(a) - math.log(b) for a, b in zip(one, other, strict=True)]
-    # Equal amounts differ by nothing, whatever the rounding of their logarithms.
-    logs = [0.0 if abs(each) < 1e-12 else each for each in logs]
-    if not logs:
-        return Estimate(None, note="not known on both sides of any cluster")
-    found = paired_t(logs)
-    differing = sum(each != 0 for each in logs)
-    return replace(
-        found,
-        value=_exponential(found.value),
-        low=_exponential(found.low),
-        high=_exponential(found.high),
-        p=sign_flip(logs, seed=seed) if differing >= _FEWEST_SIGNS else None,
-        method=f"{found.method}, on logarithms" if found.method else "",
-        note=found.note
-        if differing >= _FEWEST_SIGNS
-        else f"not testable: {differing} of {len(logs)} clusters differ, 6 are needed",
-    )
-
-
-def _exponential(value: float | None) -> float | None:
-    return None if value is None else round_figure(math.exp(value))

@@ -15,8 +15,11 @@ from skill_health.stats.distributions import normal_quantile, round_figure, t_cd
 if TYPE_CHECKING:
     from skill_health.stats.resampling import Floats
 
-FEW_CLUSTERS, MOST_MISSING = 30, 0.05
-"""Fewer clusters, or a larger share of missing calls, make a result preliminary."""
+FEW_CLUSTERS, MOST_MISSING, FEW_REPLICATIONS = 30, 0.05, 3
+"""Fewer clusters, a larger share of missing calls, or fewer replications make a result preliminary.
+
+Two trials that differ do not say which of them is the exception.
+"""
 _SPREAD = 2.5
 """Standard deviation of the tasks' difficulty in logits: about half of a trial's variance lies between tasks."""
 _RUNS, _DRAWS = 600, 3_000_000
@@ -29,6 +32,8 @@ _REPEATS = 200
 """Simulated runs: the share is known to seven points, 95 times in 100."""
 OF_TRIAL, OF_RATIO = 0.35, 0.3
 """Standard deviations of the logarithm of what a trial takes, and of a task's ratio between two arms."""
+_OF_TASK = 0.6
+"""The same of what a task takes."""
 
 
 def mde_paired(
@@ -68,17 +73,17 @@ def mde_from_sd(clusters: int, sd_of_differences: float, alpha: float = 0.05, po
 
 @lru_cache(maxsize=256)
 def simulated_mde(
-    tasks: int, replications: int, tests: int = 1, against: int = 1, power: float = 0.8, alpha: float = 0.05
+    tasks: int, replications: int, tests: float = 1, against: int = 1, power: float = 0.8, alpha: float = 0.05
 ) -> float | None:
     """The minimum detectable mean difference, as a share, with this power; None if even 1 would not be found.
 
-    The rule is the one of docs/statistics.md: enough tasks differ for significance after Holm's correction for this
-    many tests, Student's interval excludes zero, and so does its test at alpha / tests, which stands in for the
-    sign-flip test. With `against` that holds for the difference from each of so many arms that are alike (an
-    intersection-union test). All arms find the same tasks hard and about half of a trial's variance lies between
-    tasks, which is more than usual and so the best case; their pass probabilities are symmetric about a half. The
-    simulated runs are the same each time, and the result is some 5 to 10 % too small, as Student's test finds more than
-    the sign-flip test. Beyond some 30,000 trials of an arm it is that of `mde_paired`.
+    The rule is the one of docs/statistics.md: enough tasks differ for significance after correction for this many tests
+    (those of less weight count as fractions), Student's interval excludes zero, and so does its test at alpha / tests,
+    which stands in for the sign-flip test. With `against` that holds for the difference from each of so many arms that
+    are alike (an intersection-union test). All arms find the same tasks hard and about half of a trial's variance lies
+    between tasks, which is more than usual and so the best case; their pass probabilities are symmetric about a half.
+    The simulated runs are the same each time, and the result is some 5 to 10 % too small, as Student's test finds more
+    than the sign-flip test. Beyond some 30,000 trials of an arm it is that of `mde_paired`.
 
     Raises:
         ValueError: for fewer than one task, replication, test or arm.
@@ -175,7 +180,8 @@ def chance_to_be_cheaper(
 
     `texts` are the arms of no use that it must beat beside the control, `tests` the units that are corrected together,
     `success` the share of trials that pass, on average over tasks. Student's test of the logarithms stands in for the
-    sign flip, as if success were not testable. The margin of error of the simulation is seven points.
+    sign flip, and the whole amounts are tested beside it, as if success were not testable. The margin of error of the
+    simulation is seven points.
 
     Raises:
         ValueError: for no task, replication or test, or a share that is none.
@@ -187,6 +193,7 @@ def chance_to_be_cheaper(
     import numpy as np
     from scipy.special import expit
 
+    from skill_health.stats.amounts import whole_amounts
     from skill_health.stats.hypothesis_tests import ALPHA, no_worse
     from skill_health.stats.resampling import RandomStream
 
@@ -197,11 +204,12 @@ def chance_to_be_cheaper(
         one, other = ((stream.uniforms(replications, tasks) < chance).mean(axis=0) for _ in range(2))
         p = no_worse((one - other).tolist(), margin).p
         own = math.log(ratio) + OF_RATIO * _normal_quantiles(stream.uniforms(tasks))
-        amounts = [
-            np.log(np.exp(OF_TRIAL * _normal_quantiles(stream.uniforms(replications, tasks))).mean(axis=0))
+        size = _OF_TASK * _normal_quantiles(stream.uniforms(tasks))
+        mine, *amounts = (
+            size + np.log(np.exp(OF_TRIAL * _normal_quantiles(stream.uniforms(replications, tasks))).mean(axis=0))
             for _ in range(2 + texts)
-        ]
-        ps = [_p_below(own + amounts[0] - each) for each in amounts[1:]]
+        )
+        ps = [max(_p_below(own + mine - each), whole_amounts(own + mine, each)[1]) for each in amounts]
         found += p is not None and max(p, *ps) < level
     return found / _REPEATS
 
@@ -250,11 +258,13 @@ def preliminary_reasons(
     effect: float | None = None,
     units: str = "independent prompts or families",
     calls: str = "calls",
+    replications: int | None = None,
 ) -> list[str]:
     """The reasons why a result is preliminary, in a few words each; [] if it is not.
 
     All are shares: `half_width` of the interval (None: it has none), `missing_share` of the planned calls, and the
-    declared `effect` (None: none was declared). `units` and `calls` are the words for clusters and calls.
+    declared `effect` (None: none was declared). `units` and `calls` are the words for clusters and calls;
+    `replications` are the planned ones (None: they do not matter, or nobody planned them).
     """
     reasons = []
     if clusters < FEW_CLUSTERS:
@@ -265,4 +275,6 @@ def preliminary_reasons(
         reasons.append(f"half-width {100 * half_width:.1f} pp exceeds the declared effect of {100 * effect:.1f} pp")
     if missing_share > MOST_MISSING:
         reasons.append(f"{100 * missing_share:.1f} % of the {calls} are missing (more than {100 * MOST_MISSING:.0f} %)")
+    if replications is not None and replications < FEW_REPLICATIONS:
+        reasons.append(f"fewer than {FEW_REPLICATIONS} replications ({replications})")
     return reasons

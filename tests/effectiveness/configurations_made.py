@@ -63,7 +63,7 @@ def substitution(small: str, large: str, tasks: int, verdict: str = "substitutes
     return {
         "small": small, "large": large, "tasks": tasks, "score_small": 0.78, "score_large": 0.75, "cost_small": 0.11,
         "cost_large": 2.66, "delta": est(0.03, 0.06, tasks), "least": -0.02, "worse_p": 0.004, "cost_delta": est(-2.55, 0.2, tasks),
-        "cost_most": -2.3, "cost_p": 0.0001, "p": 0.004, "p_adjusted": 0.008, "verdict": verdict,
+        "cost_ratio": est(0.04, 0.01, tasks), "cost_ratio_most": 0.06, "cost_p": 0.0001, "p": 0.004, "p_adjusted": 0.008, "verdict": verdict,
         "reason": "no worse by 10 points, and costs no more", "preliminary": True,
     }  # fmt: skip
 
@@ -104,7 +104,8 @@ def made(seed: int = 1, tasks: int = 12, simulated: bool = False, **more: Any) -
         "savings": [
             {
                 "subject": each, "tasks": tasks, "tokens_with": 420_000.0, "tokens_without": 480_000.0,
-                "tokens_delta": est(-60_000.0, 20_000.0, tasks), "tokens_most": -43_000.0, "tokens_p": 0.001, "delta": est(0.2, 0.1, tasks),
+                "tokens_delta": est(-60_000.0, 20_000.0, tasks),
+                "tokens_ratio": est(0.7, 0.1, tasks), "tokens_ratio_most": 0.85, "tokens_p": 0.001, "delta": est(0.2, 0.1, tasks),
                 "least": 0.1, "worse_p": 0.0001, "p": 0.001, "p_adjusted": 0.003, "verdict": "saves",
                 "reason": "fewer tokens, and no worse by 10 points", "preliminary": True,
             }

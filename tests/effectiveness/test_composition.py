@@ -14,7 +14,7 @@ from pairs_made import BOTH, CELLS, FIRST, SAID, SECOND, SWAPPED, counted, pair_
 from scipy import stats
 
 from skill_health.documents._record import encode_record
-from skill_health.effectiveness.effects import composition
+from skill_health.effectiveness.effects import contrasts
 from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.effects.composition import compositions
 from skill_health.effectiveness.effects.sheet import pair_arms, read_facts, read_sheet
@@ -24,7 +24,7 @@ from skill_health.effectiveness.workspace.staging import parse_arm
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few hundred resamples are enough where hardly any verdict hangs on an end of an interval."""
-    monkeypatch.setattr(composition, "RESAMPLES", 300)
+    monkeypatch.setattr(contrasts, "RESAMPLES", 300)
 
 
 ROWS = [

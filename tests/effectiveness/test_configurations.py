@@ -138,8 +138,9 @@ def test_a_cheap_model_with_the_skill_stands_in_for_a_dear_one_if_both_are_shown
     tested = stats.ttest_1samp(differences, -0.1, alternative="greater")
     assert row.worse_p is not None and tested.pvalue <= row.worse_p < 0.05
     assert row.least is not None and row.least <= tested.confidence_interval(0.95).low
-    cheaper = stats.ttest_1samp(dollars, 0, alternative="less")
-    assert row.cost_p is not None and row.cost_p >= cheaper.pvalue * 0.999
+    small, large = (means(plain, *side, lambda each: each.cost_usd) for side in ((SMALL, "target"), (LARGE, "control")))
+    assert row.cost_ratio is not None and row.cost_ratio.value == pytest.approx(stats.gmean(np.divide(small, large)))
+    assert row.cost_p is not None and row.cost_p >= (row.cost_ratio.p or 1)
     assert row.p == max(row.worse_p, row.cost_p) == row.p_adjusted
 
 
@@ -154,9 +155,10 @@ def test_a_worse_or_unsure_stand_in_is_said_to_be_so(with_small: float, without_
 def test_tokens_are_saved_only_where_quality_is_no_worse(two: EffectConfigurations) -> None:
     assert [(row.subject, row.verdict) for row in two.savings] == [(SMALL, "saves"), (LARGE, "saves")]
     row = two.savings[0]
-    assert row.tokens_delta.value is not None and row.tokens_most is not None
+    assert row.tokens_delta.value is not None and row.tokens_ratio_most is not None and row.tokens_ratio is not None
     assert row.tokens_with is not None and row.tokens_without is not None
-    assert row.tokens_delta.value == pytest.approx(row.tokens_with - row.tokens_without) and row.tokens_most < 0
+    assert row.tokens_delta.value == pytest.approx(row.tokens_with - row.tokens_without)
+    assert 0.5 < (row.tokens_ratio.value or 0) < row.tokens_ratio_most < 1
     worse = build(two_models(with_small=0.05))
     assert {row.subject: row.verdict for row in worse.savings} == {SMALL: "no saving", LARGE: "saves"}
     assert "worse by more than 10 points" in worse.savings[0].reason

@@ -31,6 +31,7 @@ from skill_health.effectiveness.plan import preflight
 from skill_health.effectiveness.plan.choices import TrialChoices
 from skill_health.effectiveness.plan.opening import open_models
 from skill_health.effectiveness.records import Arm
+from skill_health.effectiveness.reports import load
 from skill_health.effectiveness.reports import text as text_report
 from skill_health.effectiveness.run import conduct
 from skill_health.effectiveness.run.probes import Probe, problems, tools_in
@@ -302,6 +303,17 @@ def test_five_cases_give_their_contrasts(tmp_path: Path, monkeypatch: pytest.Mon
         assert delta == pytest.approx((sum(means[one]) - sum(means[other])) / len(means[one]))
     # What decides the verdict does not hang on how many ways of delivery there are.
     assert {each["correction"] for each in model["contrasts"][1:]} == {"benjamini-hochberg"}
+    lost = {each["name"]: each["delta"]["value"] for each in model["contrasts"] if each["kind"] == "discovery"}
+    (penalties,) = model["penalties"]
+    assert (penalties["arm"], penalties["against"]) == ("target@compiled", "target")
+    assert penalties["delta"]["value"] == pytest.approx(
+        lost["target@compiled+hint-target@compiled"] - lost["target+hint-target"]
+    )
+    for name in ("text", "markdown"):
+        assert "Discovery penalties against each other" in load(name).render(convert_record(report, EffectReport))
+    assert "target@compiled-target,target@compiled,target,penalties," in load("csv").render(
+        convert_record(report, EffectReport)
+    )
     shown = text_report.render(convert_record(report, EffectReport))
     assert "discovery penalty" in shown and "knowledge quality" in shown and "Deliveries of the skills" in shown
 

@@ -124,7 +124,7 @@ def test_the_plans_size_is_preliminary_and_its_gate_can_be_reached() -> None:
         in said
     )
     assert (
-        "smallest p: 6.1e-05 where all 15 tasks differ; 6.1e-05 after Holm's correction for 1 agent, 0.00049 for one"
+        "smallest p: 6.1e-05 where all 15 tasks differ; 7.6e-05 corrected for 1 agent and for efficiency beside success, 0.00049 for one"
         in said
     )
     assert "warning: no verdict can be reached" not in said
@@ -142,8 +142,8 @@ def test_the_plans_size_is_preliminary_and_its_gate_can_be_reached() -> None:
         (6, 1, "warning: 6 of 6 tasks must differ for a verdict, and usually about half of them do"),
         (12, 1, ""),
         (6, 2, "warning: no verdict can be reached: 7 tasks must differ, and there are 6"),
-        (13, 3, "warning: 7 of 13 tasks must differ for a verdict"),
-        (14, 3, ""),
+        (13, 3, "warning: 8 of 13 tasks must differ for a verdict"),
+        (16, 3, ""),
         (7, 4, "warning: no verdict can be reached: 8 tasks must differ, and there are 7"),
     ],
 )
@@ -172,9 +172,9 @@ def test_single_skills_need_tasks_of_their_own() -> None:
     said = notes(a_plan(tasks=many(15)))
     assert "warning: no verdict on single skills can be reached for maps-work (5 tasks), notes-work (5 tasks)" in said
     said = notes(a_plan(tasks=many(18)))
-    assert "skill maps-work: 6 tasks; no verdict: 7 must differ with 3 tested together" in said
+    assert "skill maps-work: 6 tasks; no verdict: 8 must differ with 3 tested together" in said
     said = notes(a_plan(tasks=many(24)))
-    assert "skill maps-work: 8 tasks, at best 78 points\n" in said
+    assert "skill maps-work: 8 tasks, at best 92 points\n" in said
 
 
 def test_a_run_with_hints_only_is_about_the_target_with_the_hint() -> None:
@@ -185,7 +185,7 @@ def test_a_run_with_hints_only_is_about_the_target_with_the_hint() -> None:
 
 def test_one_contrast_alone_has_no_others() -> None:
     said = notes(a_plan(tasks=many(15), arms=("target",), reps=3))
-    assert "6.1e-05 after Holm's correction for 1 agent\n" in said
+    assert "7.6e-05 corrected for 1 agent and for efficiency beside success\n" in said
 
 
 def test_what_no_difference_could_show_is_told() -> None:

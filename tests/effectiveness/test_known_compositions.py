@@ -16,7 +16,7 @@ from effects_made import manifest, scripted, task, typed
 from pairs_made import CELLS, FIRST, SECOND, SWAPPED, counted, pair_manifest
 
 from skill_health.documents.effect_composition import PairComposition
-from skill_health.effectiveness.effects import composition
+from skill_health.effectiveness.effects import contrasts
 from skill_health.effectiveness.effects.composition import compositions
 from skill_health.effectiveness.effects.sheet import read_facts, read_sheet
 
@@ -54,7 +54,7 @@ PAIRS = {
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The ends of an interval are known well enough by a few hundred resamples."""
-    monkeypatch.setattr(composition, "RESAMPLES", 400)
+    monkeypatch.setattr(contrasts, "RESAMPLES", 400)
 
 
 def found(planted: PlantedPair, seed: int) -> PairComposition:

@@ -25,6 +25,8 @@ SWEEPS = {
     "Skills with 3 to 9 prompts": 8,
     "Latency": 60,
     "Effectiveness, 6 conditions": 60,
+    "Other contrasts of arms": 50,
+    "Two skills, alone and together": 50,
 }
 
 

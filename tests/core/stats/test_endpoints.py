@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from skill_health.stats.amounts import geometric_ratio
 from skill_health.stats.estimates import Estimate
-from skill_health.stats.hypothesis_tests import geometric_ratio
 from skill_health.stats.multiplicity import (
     FIRST_WEIGHT,
     SECOND_WEIGHT,
@@ -99,7 +99,7 @@ def test_a_ratio_that_cannot_be_tested_says_so() -> None:
 def test_planning_knows_what_few_tasks_cannot_show() -> None:
     assert chance_to_pass_controls(5, 0, 3, 0.1) == 0.0
     assert chance_to_be_cheaper(5, 3, 0.1, 2) == chance_to_be_cheaper(20, 3, 0.1, 0, success=1.0) == 0.0
-    assert chance_to_be_cheaper(30, 3, 0.1, 0, success=1.0) == 1.0
+    assert chance_to_be_cheaper(30, 3, 0.1, 0, success=1.0) > 0.98
     with pytest.raises(ValueError, match="nothing can be shown"):
         chance_to_pass_controls(0, 0, 3, 0.1)
     with pytest.raises(ValueError, match="nothing can be shown"):
