@@ -59,7 +59,7 @@ def test_both_skills_are_tried_alone_and_together_on_the_tasks_of_either(
     (line,) = rows(collection / "reports" / "effectiveness-history.jsonl")
     assert (line["skill"], line["pairs"]) == (None, 1)
     told = read_effects(str(collection / "reports"), dict)
-    assert told is not None and told.lines == () and [run for _, run in told.composed] == [found.run_id]
+    assert told is not None and told.lines == () and [each.run_id for each in told.composed] == [found.run_id]
 
 
 def test_other_arms_are_tried_beside_them_where_they_are_given(collection: Path) -> None:
