@@ -84,7 +84,7 @@ def command(
         echo(f"{clean(line)}\n", err=True)
 
     if not static:
-        granted = network_choice(network, hosts)
+        granted = network_choice(network, hosts, config.effectiveness)
         ready = place_tasks(ready, name, image, granted, say).tasks
     checked = check_tasks(ready, settled.skills, root, terms)
     if format_ == "json":

@@ -71,7 +71,11 @@ def command(
     name = pick(sandbox or None, image, own=any(task.contained for task in tasks))
     chosen = back_end(name)
     tasks = place_tasks(
-        tasks, name, image, network_choice(network, hosts), lambda line: echo(f"{clean(line)}\n", err=True)
+        tasks,
+        name,
+        image,
+        network_choice(network, hosts, config.effectiveness),
+        lambda line: echo(f"{clean(line)}\n", err=True),
     ).tasks
     with locked(folder):
         kept = load_run(folder)

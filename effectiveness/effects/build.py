@@ -60,6 +60,8 @@ from skill_health.effectiveness.effects.sheet import (
     RunTrials,
     TaskFacts,
     TrialRunFacts,
+    extended,
+    few_replications,
     read_facts,
     read_sheet,
 )
@@ -69,8 +71,6 @@ from skill_health.stats.power import fewest_differing, preliminary_reasons
 from skill_health.text.numbers import signed
 
 ALPHA = 0.05
-FEW_REPLICATIONS = 3
-"""With fewer trials of each task in each arm, what an agent does cannot be told from what it happened to do."""
 NOT_ATTRIBUTED = Attribution((), (), None)
 _NAMES = {PLACEBO: "a placebo of the same length", NEGATIVE: "an irrelevant skill"}
 
@@ -104,17 +104,12 @@ def verdict(evidence: VerdictEvidence) -> EffectVerdict:
     success, reason = _judged(evidence)
     word, reason = _either(success, reason, evidence.efficiency)
     primary = evidence.primary
-    reasons = preliminary_reasons(
-        primary.tasks if primary else 0,
-        primary.half_width if primary else None,
-        evidence.missing,
-        evidence.margin,
-        "tasks",
-        "trials",
-    )
-    if evidence.replications is not None and evidence.replications < FEW_REPLICATIONS:
-        reasons.append(f"fewer than {FEW_REPLICATIONS} replications ({evidence.replications})")
-    reasons += filter(None, [evidence.absent.uneven if evidence.absent else "", _extended(evidence.extensions)])
+    reasons: list[str] = []
+    if primary:
+        sizes = primary.tasks, primary.half_width, evidence.missing, evidence.margin
+        reasons += preliminary_reasons(*sizes, "tasks", "trials")
+    uneven = evidence.absent.uneven if evidence.absent else ""
+    reasons += filter(None, [few_replications(evidence.replications), uneven, extended(evidence.extensions)])
     return EffectVerdict(
         word=word, reason=reason, notes=tuple(_notes(evidence, word, success)), preliminary=tuple(reasons)
     )
@@ -131,14 +126,6 @@ def _either(word: VerdictWord, reason: str, efficiency: EfficiencyVerdict | None
     if word not in _RANKS or (other == "cheaper" and _RANKS.index(word) > _RANKS.index(other)):
         return other, efficiency.reason
     return word, reason
-
-
-def _extended(times: int) -> str:
-    """Why a run that was extended is preliminary, "" for one that was not."""
-    if not times:
-        return ""
-    often = {1: "once", 2: "twice"}.get(times, f"{times} times")
-    return f"extended {often}, and it could be looked at before: its p-values are those of a fixed design"
 
 
 def _judged(evidence: VerdictEvidence) -> tuple[VerdictWord, str]:

@@ -30,6 +30,8 @@ from skill_health.effectiveness.effects.sheet import (
     RunTrials,
     TaskFacts,
     TrialRunFacts,
+    extended,
+    few_replications,
     pair_arms,
 )
 from skill_health.stats.estimates import Estimate
@@ -403,7 +405,10 @@ def _record(evidence: PairEvidence, frozen: TriedPair | None, column: ModelTrial
             word=word,
             reason=reason,
             notes=tuple(_notes(evidence, word)),
-            preliminary=tuple(preliminary_reasons(len(tasks), half, missing, facts.margin, "tasks", "trials")),
+            preliminary=(
+                *preliminary_reasons(len(tasks), half, missing, facts.margin, "tasks", "trials"),
+                *filter(None, (few_replications(facts.replications), extended(len(facts.extends)))),
+            ),
         ),
         declared=declared,
         truth=_truth(evidence, word) if declared else None,

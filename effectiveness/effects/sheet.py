@@ -86,6 +86,24 @@ def read_facts(manifest: EffectManifest) -> TrialRunFacts:
     )
 
 
+FEW_REPLICATIONS = 3
+"""With fewer trials of each task in each arm, what an agent does cannot be told from what it happened to do."""
+
+
+def few_replications(count: int | None) -> str:
+    """Why a run of so few replications is preliminary, "" for one with enough, or where nobody planned them."""
+    few = count is not None and count < FEW_REPLICATIONS
+    return f"fewer than {FEW_REPLICATIONS} replications ({count})" if few else ""
+
+
+def extended(times: int) -> str:
+    """Why a run that was extended is preliminary, "" for one that was not."""
+    if not times:
+        return ""
+    often = {1: "once", 2: "twice"}.get(times, f"{times} times")
+    return f"extended {often}, and it could be looked at before: its p-values are those of a fixed design"
+
+
 @dataclass(frozen=True, slots=True)
 class PairArms:
     """The arms of two skills by name. `together` are both skills, in each order that the run has."""
