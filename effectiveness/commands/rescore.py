@@ -70,18 +70,21 @@ def command(
     image = config.effectiveness.image
     name = pick(sandbox or None, image, own=any(task.contained for task in tasks))
     chosen = back_end(name)
-    tasks = place_tasks(
-        tasks,
-        name,
-        image,
-        network_choice(network, hosts, config.effectiveness),
-        lambda line: echo(f"{clean(line)}\n", err=True),
-    ).tasks
+    granted = network_choice(network, hosts, config.effectiveness)
+
+    def say(line: str) -> None:
+        echo(f"{clean(line)}\n", err=True)
+
+    tasks = place_tasks(tasks, name, image, granted, say).tasks
     with locked(folder):
         kept = load_run(folder)
         results, manifest = kept.results, kept.manifest
         if not results:
             raise UsageError(f"{folder} has no results yet")
+        if manifest.sandbox.network != str(granted):
+            say(
+                f"note: the run granted a network to {manifest.sandbox.network}, and here it is {granted}; see --network"
+            )
         by_id = {task.id: task for task in tasks}
         trials = asyncio.run(
             rescore(folder, results, by_id, ScriptOptions(chosen, image, concurrency or os.cpu_count() or 1))

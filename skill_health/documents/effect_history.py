@@ -212,6 +212,7 @@ def read_effects(
     if not os.path.lexists(os.path.join(folder, HISTORY)):
         return None
     last: dict[tuple[str, str | None], EffectHistoryLine] = {}
+    unmeasured: dict[tuple[str, str | None], EffectHistoryLine] = {}
     seen: set[tuple[str, str]] = set()
     marks = {"kind": KIND, "version": VERSION}
     lines = HistoryTail(folder, HISTORY, EffectHistoryLine, marks, _is_sound)
@@ -221,12 +222,13 @@ def read_effects(
         if line.pairs:
             composed.add(PairRun(line.created, line.run_id, line.model))
             if line.about_pairs_alone:
-                # It measured no skill, so what is known of them stays.
                 continue
         # The line of a collection stands before those of its skills, and so comes after them here.
         if not about or (run in seen if line.skill is None else _is_about(line, about)):
-            last.setdefault((line.model, line.skill), line)
+            # What tried no target, or scored none of its trials, measured no skill: what is known of them stays.
+            (unmeasured if line.delta.value is None else last).setdefault((line.model, line.skill), line)
             seen.add(run)
+    last = unmeasured | last
     order = sorted(last, key=lambda key: (key[0], key[1] is not None, key[1] or ""))
     digests = now() if last else {}
     told = tuple(_effect(last[key], digests) for key in order)
