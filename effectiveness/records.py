@@ -29,6 +29,12 @@ def condition_of(arm: str) -> str:
     return arm.removesuffix(HINT).partition(":")[0].partition("@")[0]
 
 
+def delivery_of(arm: str) -> str:
+    """The delivery of an arm by its name."""
+    _, at, way = arm.removesuffix(HINT).rpartition("@")
+    return way if at and way in DELIVERIES else FILES
+
+
 @dataclass(frozen=True, slots=True)
 class SkillCopy:
     """A skill as it is staged: real copies of its files, paths relative to its folder, which has the skill's name.

@@ -31,7 +31,7 @@ from skill_health.router.prompts._load import (
 )
 from skill_health.router.prompts._mapped import parse_map
 from skill_health.router.records import NONE, Catalogue, Prompt
-from skill_health.text.near import either, nearest
+from skill_health.text.near import did_you_mean, either
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,8 +233,7 @@ def _must_exist(wanted: Iterable[str], there: Sequence[str], what: str) -> None:
     known = set(there)
     for name in wanted:
         if name not in known:
-            near = nearest(name, known)
-            raise UsageError(f"no {what} {name!r}" + (f"; did you mean {near!r}?" if near else ""))
+            raise UsageError(f"no {what} {name!r}{did_you_mean(name, known)}")
 
 
 def _names(prompt: Prompt) -> set[str]:

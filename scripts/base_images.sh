@@ -6,13 +6,13 @@
 #     bash scripts/base_images.sh [NAME...]        # all that are known, where none is named
 #
 # Needs root, debootstrap, podman, pip. Roots are kept below build/bases (BASES), so that an image that was deleted is back
-# soon. Debian's mirror may be given as MIRROR. If SSL_CERT_FILE names a file of certificates, as in a network that signs its
-# traffic itself, those that Debian does not know are trusted in the images.
+# soon. MIRROR names a mirror of Debian other than the one that debootstrap takes by itself. If SSL_CERT_FILE names a file of
+# certificates, as in a network that signs its traffic itself, those that Debian does not know are trusted in the images.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 bases=${BASES:-build/bases}
-mirror=${MIRROR:-http://deb.debian.org/debian}
+mirror=${MIRROR:-}
 # Verifiers fetch uv from a host of its own; the packages of PyPI hold the same program.
 uv=0.9.7
 known=(ubuntu:24.04 ubuntu:20.04 python:3.9.19-slim python:3.10-slim python:3.11-slim python:3.12.8-slim python:3.12.9-slim)
@@ -29,13 +29,15 @@ release_of() {
     esac
 }
 
-write_sources() {
+# debootstrap wrote the source of the release's packages; this adds those of its corrections.
+add_sources() {
+    local mirror
+    read -r _ mirror _ < "$2/etc/apt/sources.list"
     {
-        echo "deb $mirror $1 main"
         # Releases that have ended have no suites of updates any more.
         [ "$1" = bullseye ] || echo "deb $mirror $1-updates main"
         [ "$1" = bullseye ] || echo "deb $mirror-security $1-security main"
-    } > "$2/etc/apt/sources.list"
+    } >> "$2/etc/apt/sources.list"
 }
 
 # As the official images have it: no waiting for the disk at each file, no manuals.
@@ -69,9 +71,9 @@ make_root() {
     # Nearly every task installs these first, which takes longer than all the rest of its image.
     [ "$kind" = python ] && packages+=,netbase,tzdata || packages+=,python3-pip,python3-dev,build-essential,curl,wget
     say "making Debian $release for $kind images"
-    debootstrap --variant=minbase --include="$packages" "$release" "$root" "$mirror" > "$to.log" 2>&1 ||
+    debootstrap --variant=minbase --include="$packages" "$release" "$root" ${mirror:+"$mirror"} > "$to.log" 2>&1 ||
         { say "debootstrap failed, see $to.log" && return 1; }
-    write_sources "$release" "$root"
+    add_sources "$release" "$root"
     write_dpkg "$root"
     add_certificates "$root"
     python3 -m pip install --quiet --no-deps --root-user-action ignore --target "$root/opt/uv" "uv==$uv"

@@ -36,7 +36,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from skill_health.bench.http.messages import Usage
-from skill_health.effectiveness.delivery.served import ServerCommand
+from skill_health.effectiveness.delivery.served import ServerCommand, tool_names
 from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import File
@@ -176,6 +176,11 @@ class StreamReading:
 def unproved_of(agent: Agent) -> str:
     """What nobody sees of an agent that asks servers of its own; "" for all others."""
     return str(getattr(agent, "UNPROVED", ""))
+
+
+def served_tools(agent: Agent) -> dict[str, str]:
+    """The tools of a server of skills as an agent calls them, each with its description; none where it takes none."""
+    return tool_names(str(getattr(agent, "MCP", "")))
 
 
 class Agent(Protocol):

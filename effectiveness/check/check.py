@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import cast
@@ -69,11 +69,13 @@ class Leak:
     certain: bool = True
 
 
-def leaks(task: Task, index: SkillIndex) -> Iterator[Leak]:
-    """What leaks of a task into the skills, into its prompt and into what the agent is given."""
-    material = _material(task)
+def leaks(task: Task, material: TaskMaterial, hidden: Mapping[str, str], index: SkillIndex) -> Iterator[Leak]:
+    """What leaks of a task into the skills, into its prompt and into what the agent is given.
+
+    `material` are all its texts, `hidden` the rare values that the agent is not given.
+    """
     yield from _in_prompt(task, index)
-    yield from _in_skills(material, index)
+    yield from _in_skills(material, hidden, index)
     yield from _in_given(task, material)
 
 
@@ -120,9 +122,9 @@ def _is_called(name: str, prompt: str) -> bool:
     )
 
 
-def _in_skills(material: TaskMaterial, index: SkillIndex) -> Iterator[Leak]:
+def _in_skills(material: TaskMaterial, hidden: Mapping[str, str], index: SkillIndex) -> Iterator[Leak]:
     """Passages and rare values of the task that stand in skills."""
-    places, hidden = PassageIndex.of([material]), _hidden_values(material)
+    places = PassageIndex.of([material])
     texts = index.texts_with(places.places)
     for nth in sorted({*texts, *index.skills_with(hidden)}):
         skill = index.skills[nth]
@@ -180,17 +182,13 @@ def _hidden_values(whole: TaskMaterial) -> dict[str, str]:
     return found
 
 
-def _answers(task: Task) -> Iterator[VerifierFinding]:
+def _answers(material: TaskMaterial, hidden: Mapping[str, str]) -> Iterator[VerifierFinding]:
     """Rare values that the oracle and the verifier share: answers that the tests hold, which the agent is not given."""
-    material = _material(task)
-    given = _values([material.given])
     solution = _values(part.text for part in material.parts if part.kind == ORACLE)
     for part in material.parts:
         if part.kind == VERIFIER:
             found = [
-                (value, start)
-                for value, start, _ in rare_values(part.text)
-                if value in solution and value not in given and value not in material.given
+                (value, start) for value, start, _ in rare_values(part.text) if value in solution and value in hidden
             ]
             if found:
                 where = part.text.count("\n", 0, found[0][1]) + 1
@@ -250,10 +248,12 @@ def check_tasks(
         own = [skill for skill in own_skills(task) if skill.name not in names]
         index = SkillIndex((*given.skills, *own)) if own else given
         found = [*_static(task, index.names)]
-        told = list(dict.fromkeys(leaks(task, index)))
+        material = _material(task)
+        hidden = _hidden_values(material)
+        told = list(dict.fromkeys(leaks(task, material, hidden, index)))
         found += [TaskFault("leak", leak.message) for leak in told if leak.certain]
         notes = [*_notes(task), *(f"perhaps a leak: {leak.message}" for leak in told if not leak.certain)]
-        return TaskCheck(task, tuple(found), tuple(notes), (*verifier_findings(task), *_answers(task)))
+        return TaskCheck(task, tuple(found), tuple(notes), (*verifier_findings(task), *_answers(material, hidden)))
 
     return tuple(map(look, tasks)) if terms is None else asyncio.run(_tried(tasks, look, terms))
 

@@ -16,6 +16,7 @@ from skill_health.discovery.evaluations import eval_material
 from skill_health.documents._targets import NO_SKILL
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._load import task_above
+from skill_health.effectiveness.workspace.staging import OF_CONTROLS, OTHER_SKILLS
 from skill_health.lint.check import FileContext
 from skill_health.lint.pipeline import configure
 from skill_health.registries.records import Registries
@@ -25,10 +26,9 @@ from skill_health.rules.leakage.evaluation_constant import rare_values
 from skill_health.skill.model import Skill
 from skill_health.skill.parse import parse_skill
 from skill_health.text.fingerprints import fingerprints, words_of
-from skill_health.text.near import nearest
+from skill_health.text.near import did_you_mean
 
 _WORDS = re.compile(r"\w+")
-_KEYS = ("irrelevant_skill", "related_skill", "unrelated_skill")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +147,13 @@ def _prints(text: str) -> frozenset[int]:
 
 def skill_faults(task: Task, names: Sequence[str]) -> Iterator[str]:
     """What is wrong with the skills that a task names; `names` are those that there are."""
-    others = [(key, name) for key in _KEYS if (name := getattr(task, key)) is not None]
+    others = [(key, name) for key in OTHER_SKILLS.values() if (name := getattr(task, key)) is not None]
     wanted = [*(("target_skill", name) for name in task.target_skills or ()), *others]
     for key, name in wanted:
         if name == NO_SKILL and key != "target_skill":
             yield f"{key} is {NO_SKILL!r}: leave the key out"
         elif name not in names:
-            near = nearest(name, names)
-            yield f"{key} {name!r} is not a skill of the collection" + (f"; did you mean {near!r}?" if near else "")
+            yield f"{key} {name!r} is not a skill of the collection{did_you_mean(name, names)}"
     parts: dict[str, list[str]] = defaultdict(list)
     for key, name in wanted:
         parts[name].append(key)
@@ -165,11 +164,6 @@ def skill_faults(task: Task, names: Sequence[str]) -> Iterator[str]:
 
 def skill_notes(task: Task) -> Iterator[str]:
     """The arms that a task cannot have."""
-    arms = {
-        "irrelevant_skill": "negative",
-        "related_skill": "target_plus_one",
-        "unrelated_skill": "target_plus_unrelated",
-    }
-    for key, arm in arms.items():
-        if getattr(task, key) is None and (key == "irrelevant_skill" or not task.is_control):
+    for arm, key in OTHER_SKILLS.items():
+        if getattr(task, key) is None and (arm in OF_CONTROLS or not task.is_control):
             yield f"no {key}: the task has no arm {arm}"

@@ -16,7 +16,8 @@ from itertools import pairwise
 from typing import Literal
 
 from skill_health.documents.effect_check import VerifierFinding
-from skill_health.effectiveness.tasks._api import Script, Task
+from skill_health.effectiveness.tasks._api import Task
+from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.tasks._scripts import WORKSPACE, text_of
 from skill_health.text.near import list_some
 from skill_health.text.numbers import count
@@ -44,18 +45,26 @@ def verifier_findings(task: Task) -> Iterator[VerifierFinding]:
     """What there is to say of a task's verifier, in the order of its files."""
     if task.verifier is None:
         return
-    yield from _installs(task.verifier)
-    modules = [found for file in task.verifier.files if (found := _module(file.path, file.data, text_of(file)))]
+    files = task.verifier.files
+    scripts = [(file.path, text) for file in files if (text := _code(file, _SHELL)) is not None]
+    for path, text in scripts:
+        yield from _installs(path, text)
+    programs = [(file.path, text) for file in files if (text := _code(file, (".py",))) is not None]
+    modules = [found for path, text in programs if (found := _module(path, text))]
     tests = sum(_tests(each.tree) for each in modules)
     if 0 < tests <= FEW:
         yield VerifierFinding("few-tests", "info", f"the verifier has {count(tests, 'test')}")
-    own = frozenset(posixpath.basename(file.path) for file in task.verifier.files)
+    own = frozenset(posixpath.basename(file.path) for file in files)
     places = tuple(path for path, role in task.places if role == WORKSPACE)
-    for file in task.verifier.files:
-        text = text_of(file) if file.path.endswith(_SHELL) and len(file.data) <= _MOST_CODE else None
-        yield from _started(file.path, text or "", own, places)
+    for path, text in scripts:
+        yield from _started(path, text, own, places)
     for module in modules:
         yield from _agents_code(module, own, places)
+
+
+def _code(file: File, endings: tuple[str, ...]) -> str | None:
+    """The text of a program by the ending of its name; None for any other file, and for one that is too long."""
+    return text_of(file) if file.path.endswith(endings) and len(file.data) <= _MOST_CODE else None
 
 
 def _started(script: str, text: str, own: frozenset[str], places: Sequence[str]) -> Iterator[VerifierFinding]:
@@ -70,13 +79,11 @@ def _started(script: str, text: str, own: frozenset[str], places: Sequence[str])
             yield VerifierFinding("runs-agents-code", "info", message)
 
 
-def _installs(verifier: Script) -> Iterator[VerifierFinding]:
-    for file in verifier.files:
-        text = text_of(file) if file.path.endswith(_SHELL) and len(file.data) <= _MOST_CODE else None
-        for found in unpinned_installs(text) if text else ():
-            level: Level = "info" if found.distribution else "warning"
-            message = f"{file.path}:{found.line}: {found.program} without a version: {list_some(found.packages, 6)}"
-            yield VerifierFinding("unpinned-install", level, message)
+def _installs(path: str, text: str) -> Iterator[VerifierFinding]:
+    for found in unpinned_installs(text):
+        level: Level = "info" if found.distribution else "warning"
+        message = f"{path}:{found.line}: {found.program} without a version: {list_some(found.packages, 6)}"
+        yield VerifierFinding("unpinned-install", level, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +96,7 @@ class _Module:
     names: Mapping[str, str]
 
 
-def _module(path: str, data: bytes, text: str | None) -> _Module | None:
-    if not path.endswith(".py") or text is None or len(data) > _MOST_CODE:
-        return None
+def _module(path: str, text: str) -> _Module | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

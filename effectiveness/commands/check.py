@@ -51,6 +51,7 @@ def command(
     import os
 
     from skill_health.bench.collection import SKIP
+    from skill_health.bench.command_line import print_lines
     from skill_health.config.load import describe_refused
     from skill_health.core.errors import UsageError
     from skill_health.effectiveness.check.check import as_json, as_text, check_tasks
@@ -61,7 +62,7 @@ def command(
     from skill_health.effectiveness.workspace.images import drop_copies, network_choice, place_tasks
     from skill_health.effectiveness.workspace.scripts import ScriptOptions
     from skill_health.lint.pipeline import configure, prefix
-    from skill_health.text.terminal import clean, echo
+    from skill_health.text.terminal import echo
 
     click.get_current_context().call_on_close(drop_copies)
     tasks_root, config = configure(tasks, config_file, {})
@@ -76,16 +77,11 @@ def command(
         name = pick(sandbox or config.effectiveness.sandbox or None, image, own=own)
         terms = ScriptOptions(back_end(name), image, jobs or os.cpu_count() or 1)
     settled = settle_names(found, loaded.tasks, root, SKIP if skip_namesakes else config.router.namesakes)
-    for line in (*describe_refused(config), *settled.notes):
-        echo(f"{clean(line)}\n", err=True)
+    print_lines((*describe_refused(config), *settled.notes))
     ready = settled.tasks
-
-    def say(line: str) -> None:
-        echo(f"{clean(line)}\n", err=True)
-
     if not static:
         granted = network_choice(network, hosts, config.effectiveness)
-        ready = place_tasks(ready, name, image, granted, say).tasks
+        ready = place_tasks(ready, name, image, granted, lambda line: print_lines([line])).tasks
     checked = check_tasks(ready, settled.skills, root, terms)
     if format_ == "json":
         echo(as_json(checked, loaded.problems))

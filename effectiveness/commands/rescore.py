@@ -45,6 +45,7 @@ def command(
     import asyncio
     import json
 
+    from skill_health.bench.command_line import print_lines
     from skill_health.bench.durable import locked
     from skill_health.bench.run_folder import find_run
     from skill_health.core.errors import AbortedError, UsageError
@@ -56,7 +57,7 @@ def command(
     from skill_health.effectiveness.workspace.images import drop_copies, network_choice, place_tasks
     from skill_health.effectiveness.workspace.scripts import ScriptOptions
     from skill_health.lint.pipeline import configure
-    from skill_health.text.terminal import clean, echo
+    from skill_health.text.terminal import echo
 
     click.get_current_context().call_on_close(drop_copies)
     root, config = configure((os.curdir,), config_file, {})
@@ -71,20 +72,14 @@ def command(
     name = pick(sandbox or None, image, own=any(task.contained for task in tasks))
     chosen = back_end(name)
     granted = network_choice(network, hosts, config.effectiveness)
-
-    def say(line: str) -> None:
-        echo(f"{clean(line)}\n", err=True)
-
-    tasks = place_tasks(tasks, name, image, granted, say).tasks
+    tasks = place_tasks(tasks, name, image, granted, lambda line: print_lines([line])).tasks
     with locked(folder):
         kept = load_run(folder)
         results, manifest = kept.results, kept.manifest
         if not results:
             raise UsageError(f"{folder} has no results yet")
         if manifest.sandbox.network != str(granted):
-            say(
-                f"note: the run granted a network to {manifest.sandbox.network}, and here it is {granted}; see --network"
-            )
+            print_lines([f"note: the run's network was {manifest.sandbox.network}, and here it is {granted}: see --network"])
         by_id = {task.id: task for task in tasks}
         trials = asyncio.run(
             rescore(folder, results, by_id, ScriptOptions(chosen, image, concurrency or os.cpu_count() or 1))

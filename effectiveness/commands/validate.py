@@ -25,19 +25,18 @@ def command(runs: tuple[str, ...], format_: str, out: str | None, config_file: s
     from skill_health.core.extras import STATISTICS, require_modules
 
     require_modules("effectiveness validate", STATISTICS)
-    from skill_health.bench.run_folder import run_ids
+    from skill_health.bench.run_folder import find_run, run_ids
     from skill_health.discovery.roots import reports_folder
     from skill_health.documents._record import encode_record
-    from skill_health.effectiveness.commands.report import find
     from skill_health.effectiveness.effects.validation import document, pool_controls
-    from skill_health.effectiveness.run.runs import KIND
+    from skill_health.effectiveness.run.runs import KIND, load_run
     from skill_health.lint.pipeline import configure
     from skill_health.text.blocks import as_markdown, as_text
     from skill_health.text.terminal import echo
 
     root, config = configure((os.curdir,), config_file, {})
-    names = runs or tuple(run_ids(reports_folder(out, root, config), KIND))
-    found = pool_controls([find(name, out, config_file) for name in names])
+    reports = reports_folder(out, root, config)
+    found = pool_controls([load_run(find_run(name, reports, KIND)) for name in runs or run_ids(reports, KIND)])
     if format_ == "json":
         echo(encode_record(found))
     else:

@@ -121,9 +121,8 @@ def why_preliminary(subject: TriedSubject) -> tuple[str, ...]:
     planned = facts.planned(facts.targets, arms)
     done = sum(len(cell.trials) for (task, own), cell in subject.cells.items() if own in arms and task in _ids(subject))
     delta = tested([pair.delta for pair in paired_means(subject, arm, "success")], facts.seed)
-    half = None if delta.low is None or delta.high is None else (delta.high - delta.low) / 2
     missing = 1 - done / planned if planned else 1.0
-    return tuple(reasons + preliminary_reasons(delta.clusters, half, missing, None, "tasks", "trials"))
+    return tuple(reasons + preliminary_reasons(delta.clusters, delta.half_width, missing, None, "tasks", "trials"))
 
 
 def _ids(subject: TriedSubject) -> frozenset[str]:

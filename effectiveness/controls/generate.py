@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import pkgutil
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from skill_health.core.errors import UsageError
+from skill_health.core.plugins import plugin_names
 from skill_health.documents._targets import NO_SKILL
 from skill_health.effectiveness import controls
 from skill_health.effectiveness.controls._api import LEVELS, ControlDraft, Draw, Template
@@ -60,15 +60,14 @@ if __name__ == "__main__":
 @lru_cache(maxsize=1)
 def templates() -> Mapping[str, Template]:
     """Every template by its name; a new one is a new module in this folder."""
-    names = sorted(each.name for each in pkgutil.iter_modules(controls.__path__))
     return {
         name.replace("_", "-"): importlib.import_module(f"{controls.__name__}.{name}").make
-        for name in names
-        if not name.startswith("_") and name not in _OWN
+        for name in plugin_names(controls.__path__)
+        if name not in _OWN
     }
 
 
-def generate_controls(target: str, count: int, seed: int, irrelevant: Sequence[str], prefix: str = "nc") -> list[str]:
+def generate_controls(target: str, count: int, seed: int, irrelevant: Sequence[str]) -> list[str]:
     """Write so many tasks into a folder that is not there yet, or is empty; the ids of the tasks.
 
     Templates and levels alternate, and so do the names of `irrelevant` skills. It is all written at once or not at all.
@@ -83,7 +82,7 @@ def generate_controls(target: str, count: int, seed: int, irrelevant: Sequence[s
     os.makedirs(os.path.dirname(target), exist_ok=True)
     scratch = tempfile.mkdtemp(prefix=".controls-", dir=os.path.dirname(target))
     try:
-        ids = [_write(scratch, number, seed, irrelevant, prefix) for number in range(1, count + 1)]
+        ids = [_write(scratch, number, seed, irrelevant) for number in range(1, count + 1)]
         os.chmod(scratch, 0o755)
         os.rename(scratch, target)
     except BaseException:
@@ -92,12 +91,12 @@ def generate_controls(target: str, count: int, seed: int, irrelevant: Sequence[s
     return ids
 
 
-def _write(folder: str, number: int, seed: int, irrelevant: Sequence[str], prefix: str) -> str:
+def _write(folder: str, number: int, seed: int, irrelevant: Sequence[str]) -> str:
     names = list(templates())
     name = names[(number - 1) % len(names)]
     level = (number - 1) // len(names) % len(LEVELS)
     draft = templates()[name](Draw(f"{seed}/{number}/{name}"), level)
-    task_id = f"{prefix}{seed}-{number:04}"
+    task_id = f"nc{seed}-{number:04}"
     place = os.path.join(folder, f"{task_id}-{name}")
     metadata = {
         "id": task_id,

@@ -156,15 +156,14 @@ def _plain(text: str, hidden: tuple[str, ...]) -> str:
 def with_creation(result: TrialResult, made: CreatedSkills) -> TrialResult:
     """The result of a trial with what its creator took, too: the arm costs both. A sum with an unknown is unknown."""
     record = made.record
+    if made.broken:
+        return structs.replace(
+            result, usage=record.usage, cost_usd=record.cost_usd, duration_ms=record.duration_ms, creation=record
+        )
     usage = {
         name: _sum(getattr(result.usage, name), getattr(record.usage, name))
         for name in ("input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens")
     }
-    if made.broken:
-        own = structs.asdict(record.usage) | {"raw": None}
-        return structs.replace(
-            result, usage=TokenUsage(**own), cost_usd=record.cost_usd, duration_ms=record.duration_ms, creation=record
-        )
     unlisted = sorted({skill.name for skill in made.cell.skills} - set(result.seen)) if result.seen is not None else []
     notes = [f"the agent does not list {', '.join(unlisted)}, which it wrote for itself"] if unlisted else []
     return structs.replace(

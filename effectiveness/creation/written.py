@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.tasks._folder import File
+from skill_health.effectiveness.tasks._scripts import text_of
 from skill_health.effectiveness.trial.redact import holds_secret, redact
-from skill_health.effectiveness.workspace.copies import SKILL, make_copy
+from skill_health.effectiveness.workspace.copies import SKILL, make_copy, skill_md
 from skill_health.effectiveness.workspace.tree import FolderTree, contents, read_tree
 from skill_health.skill.parse import parse_skill
 
@@ -65,11 +66,10 @@ def _skill(tree: FolderTree, name: str, secrets: tuple[str, ...]) -> SkillCopy:
     if not _NAME.fullmatch(name) or len(name) > LONGEST_NAME:
         raise _Refused("its folder's name is not lower-case letters, digits and single hyphens")
     files = list(_files(tree, name, secrets))
-    text = next((file.data for file in files if file.path == SKILL), None)
-    if text is None:
+    if all(file.path != SKILL for file in files):
         raise _Refused(f"it has no {SKILL}")
     others = tuple(file.path for file in files if file.path != SKILL)
-    skill = parse_skill(text, f"{name}/{SKILL}", name, others)
+    skill = parse_skill(skill_md(files), f"{name}/{SKILL}", name, others)
     if fatal := next((defect for defect in skill.defects if defect.kind in _FATAL), None):
         raise _Refused(f"{SKILL}: {fatal.message}")
     if skill.name != name:
@@ -92,10 +92,6 @@ def _files(tree: FolderTree, name: str, secrets: tuple[str, ...]) -> Iterator[Fi
         path = entry.path.removeprefix(f"{name}/")
         if data is None or not path.isprintable() or holds_secret(os.fsencode(path), secrets):
             raise _Refused("it holds something that is no plain file")
-        try:
-            text = data.decode("utf-8")
-        except UnicodeDecodeError:
-            text = "\0"
-        if "\0" in text:
+        if text_of(File(path, data)) is None:
             raise _Refused("a file of it is no text")
         yield File(path, redact(data, secrets), entry.executable)

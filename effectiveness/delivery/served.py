@@ -11,7 +11,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from skill_health.effectiveness.records import COMPILED, SkillCopy
-from skill_health.effectiveness.workspace.copies import SKILL
+from skill_health.effectiveness.tasks._scripts import text_of
+from skill_health.effectiveness.workspace.copies import SKILL, skill_md
 from skill_health.skill.compile import compiled_passages
 from skill_health.skill.decode import decode
 from skill_health.text.patterns import lazy
@@ -30,7 +31,6 @@ _NEEDED = (
     "jsonschema",
     "starlette",
 )
-_AT_STORE = 4
 _PARAGRAPH = lazy(r"\n[ \t]*\n\s*")
 
 
@@ -69,15 +69,14 @@ READ = "read_skill"
 
 @dataclass(frozen=True, slots=True)
 class ServerCommand:
-    """How an agent starts the server: the words of the command, and the folders where the SDK lies."""
+    """How an agent starts the server: the words of the command, the folders where the SDK lies, and what it serves.
+
+    That is the file `store`, by its path inside.
+    """
 
     command: tuple[str, ...]
     libraries: tuple[str, ...]
-
-    @property
-    def store(self) -> str:
-        """The file that it serves, as it is called inside."""
-        return self.command[_AT_STORE]
+    store: str
 
 
 def tool_names(pattern: str) -> dict[str, str]:
@@ -103,9 +102,9 @@ def store_of(skills: Iterable[SkillCopy], delivery: str) -> bytes:
 
 @lru_cache(512)
 def _stored(skill: SkillCopy, delivery: str) -> dict[str, Any]:
-    text = text_of(skill)
+    text = skill_text(skill)
     shown, passages = compiled_passages(text) if delivery == COMPILED else (text, _paragraphs(text))
-    files = {file.path: whole for file in skill.files if file.path != SKILL and (whole := _text(file.data)) is not None}
+    files = {file.path: whole for file in skill.files if file.path != SKILL and (whole := text_of(file)) is not None}
     return {
         "name": skill.name,
         "description": skill.description,
@@ -115,18 +114,9 @@ def _stored(skill: SkillCopy, delivery: str) -> dict[str, Any]:
     }
 
 
-def text_of(skill: SkillCopy) -> str:
+def skill_text(skill: SkillCopy) -> str:
     """The SKILL.md of a skill as text."""
-    return decode(next((file.data for file in skill.files if file.path == SKILL), b""))[0]
-
-
-def _text(data: bytes) -> str | None:
-    if b"\0" in data:
-        return None
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
+    return decode(skill_md(skill.files))[0]
 
 
 def _paragraphs(text: str) -> tuple[tuple[int, str], ...]:
@@ -148,7 +138,7 @@ def _folders() -> tuple[str, ...]:
 
 def server_command(python: str, store: str) -> ServerCommand:
     """The server over the store at this path, run by this interpreter."""
-    return ServerCommand((python, "-I", "-S", _PROGRAM, store, *_folders()), _folders())
+    return ServerCommand((python, "-I", "-S", _PROGRAM, store, *_folders()), _folders(), store)
 
 
 def server_readable(folder: str) -> tuple[str, ...]:

@@ -16,9 +16,12 @@ from skill_health.effectiveness.effects.sheet import MEASURES, Cells, CellTrials
 from skill_health.effectiveness.records import CONTROL
 from skill_health.stats.estimates import Estimate, best_of
 from skill_health.stats.intervals import clustered_mean, clustered_proportion, unbounded_mean
+from skill_health.text.numbers import signed
 
 FLOOR, CEILING = 0.05, 0.95
 """Where an arm leaves nothing to lose or to gain: docs/statistics.md says why there."""
+ALPHA = 0.05
+"""The level of the tests of a report."""
 
 
 def full_figure(estimate: Estimate) -> FullFigure:
@@ -28,6 +31,13 @@ def full_figure(estimate: Estimate) -> FullFigure:
 
 def _of_tasks(text: str) -> str:
     return text.replace("clusters", "tasks").replace("cluster", "task").replace("calls", "trials")
+
+
+def say_interval(estimate: Estimate) -> str:
+    """The interval of a difference of shares in words, or why there is none."""
+    if estimate.low is None or estimate.high is None:
+        return full_figure(estimate).note
+    return f"95 % interval {signed(estimate.low)} to {signed(estimate.high)}"
 
 
 def arms(facts: TrialRunFacts, tasks: Sequence[TaskFacts], cells: Cells) -> tuple[ArmFigures, ...]:

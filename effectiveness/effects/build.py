@@ -32,7 +32,7 @@ from skill_health.documents.effect_report import (
     VerdictWord,
 )
 from skill_health.documents.effect_result import SCORED, TrialResult
-from skill_health.effectiveness.effects.arms import CEILING, FLOOR, arms, full_figure, invoked_of
+from skill_health.effectiveness.effects.arms import ALPHA, CEILING, FLOOR, arms, full_figure, invoked_of, say_interval
 from skill_health.effectiveness.effects.composition import compositions
 from skill_health.effectiveness.effects.contrasts import (
     ALL,
@@ -70,7 +70,6 @@ from skill_health.stats.estimates import Estimate
 from skill_health.stats.power import fewest_differing, preliminary_reasons
 from skill_health.text.numbers import signed
 
-ALPHA = 0.05
 NOT_ATTRIBUTED = Attribution((), (), None)
 _NAMES = {PLACEBO: "a placebo of the same length", NEGATIVE: "an irrelevant skill"}
 
@@ -189,12 +188,7 @@ def _said(primary: Contrast) -> str:
 
 
 def _figures(contrast: Contrast, chance: str = "") -> str:
-    low, high = contrast.interval.low, contrast.interval.high
-    ends = (
-        full_figure(contrast.interval).note
-        if low is None or high is None
-        else f"95 % interval {signed(low)} to {signed(high)}"
-    )
+    ends = say_interval(contrast.interval)
     return f"{signed(contrast.delta.value or 0)} pp over {contrast.tasks} tasks ({ends}{chance})"
 
 

@@ -21,7 +21,7 @@ from skill_health.documents.effect_composition import (
     PairWord,
     TriedPair,
 )
-from skill_health.effectiveness.effects.arms import CEILING, FLOOR, full_figure
+from skill_health.effectiveness.effects.arms import ALPHA, CEILING, FLOOR, full_figure, say_interval
 from skill_health.effectiveness.effects.contrasts import LEAST, within
 from skill_health.effectiveness.effects.sheet import (
     CellTrials,
@@ -41,8 +41,6 @@ from skill_health.stats.multiplicity import holm
 from skill_health.stats.power import FEW_CLUSTERS, fewest_differing, preliminary_reasons
 from skill_health.stats.resampling import RESAMPLES, paired_bootstrap, paired_t
 from skill_health.text.numbers import signed
-
-ALPHA = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,12 +287,7 @@ def _judged(evidence: PairEvidence) -> tuple[PairWord, str]:
 
 def _said(found: PairFigures) -> str:
     interaction = found.interaction
-    ends = (
-        full_figure(interaction).note
-        if interaction.low is None or interaction.high is None
-        else f"95 % interval {signed(interaction.low)} to {signed(interaction.high)}"
-    )
-    return f"interaction {signed(interaction.value)} pp over {len(found.tasks)} tasks ({ends})"
+    return f"interaction {signed(interaction.value)} pp over {len(found.tasks)} tasks ({say_interval(interaction)})"
 
 
 def _extreme(found: PairFigures) -> str:
@@ -361,8 +354,6 @@ def _record(evidence: PairEvidence, frozen: TriedPair | None, column: ModelTrial
     scored = sum(
         len(cell.trials) for task in wanted for arm in pair.names if (cell := column.cells.get((task.id, arm)))
     )
-    width = found.interaction
-    half = None if width.low is None or width.high is None else (width.high - width.low) / 2
     missing = (planned - scored) / planned if planned else 1.0
     declared = frozen.declared if frozen else ()
     shown = found.equivalence
@@ -406,7 +397,9 @@ def _record(evidence: PairEvidence, frozen: TriedPair | None, column: ModelTrial
             reason=reason,
             notes=tuple(_notes(evidence, word)),
             preliminary=(
-                *preliminary_reasons(len(tasks), half, missing, facts.margin, "tasks", "trials"),
+                *preliminary_reasons(
+                    len(tasks), found.interaction.half_width, missing, facts.margin, "tasks", "trials"
+                ),
                 *filter(None, (few_replications(facts.replications), extended(len(facts.extends)))),
             ),
         ),

@@ -189,8 +189,7 @@ class Contrast:
     @property
     def half_width(self) -> float | None:
         """Half the width of that interval."""
-        low, high = self.interval.low, self.interval.high
-        return None if low is None or high is None else (high - low) / 2
+        return self.interval.half_width
 
     def corrected(self, p: float | None, correction: Correction) -> Contrast:
         """The same with its p-value adjusted."""
@@ -204,11 +203,7 @@ def compare(pair: ArmPair, tasks: Sequence[TaskFacts], cells: Cells, seed: int) 
     """
     if not any(pair.arm in task.arms and pair.against in task.arms for task in tasks):
         return None
-    both = [
-        (one, other)
-        for task in tasks
-        if (one := cells.get((task.id, pair.arm))) and (other := cells.get((task.id, pair.against)))
-    ]
+    both = paired_cells(pair.arm, pair.against, tasks, cells)
     differences = tuple(difference_of(one, other) for one, other in both)
     testable = sum(each != 0 for each in differences) >= LEAST
     return Contrast(
@@ -224,6 +219,17 @@ def compare(pair: ArmPair, tasks: Sequence[TaskFacts], cells: Cells, seed: int) 
         normalised_gain=_normalised(both),
         deltas={name: _change(both, name) for name in DELTAS},
     )
+
+
+def paired_cells(
+    arm: str, against: str, tasks: Iterable[TaskFacts], cells: Cells
+) -> list[tuple[CellTrials, CellTrials]]:
+    """The cells of two arms, for each task that has scored trials in both."""
+    return [
+        (one, other)
+        for task in tasks
+        if (one := cells.get((task.id, arm))) and (other := cells.get((task.id, against)))
+    ]
 
 
 def within(estimate: Estimate, most: float) -> Estimate:

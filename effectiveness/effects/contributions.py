@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import combinations
 
 from skill_health.documents.effect_report import SkillContribution
-from skill_health.effectiveness.effects.arms import full_figure
-from skill_health.effectiveness.effects.contrasts import LEAST, Contrast, difference_of
+from skill_health.effectiveness.effects.arms import ALPHA, full_figure
+from skill_health.effectiveness.effects.contrasts import LEAST, Contrast, difference_of, paired_cells
 from skill_health.effectiveness.effects.sheet import Cells, TrialRunFacts
 from skill_health.effectiveness.records import FULL, LEAVE_OUT, TARGET, WITHOUT
 from skill_health.stats.estimates import Estimate
@@ -17,7 +17,6 @@ from skill_health.stats.multiplicity import holm
 
 _WHOLE = {LEAVE_OUT: FULL, WITHOUT: TARGET}
 """An arm that leaves a skill out, and the one that has all of them."""
-_ALPHA = 0.05
 
 
 def contributions(facts: TrialRunFacts, found: Sequence[Contrast], cells: Cells) -> tuple[SkillContribution, ...]:
@@ -66,20 +65,11 @@ def turn(estimate: Estimate) -> Estimate:
 def _above(arms: Sequence[str], facts: TrialRunFacts, cells: Cells) -> Mapping[str, list[str]]:
     """The arms whose skill is shown to contribute less, for each arm: those that lose less without it."""
     every = list(combinations(arms, 2))
-    differences = [_differences(one, other, facts, cells) for one, other in every]
+    differences = [[difference_of(*both) for both in paired_cells(*pair, facts.targets, cells)] for pair in every]
     ps = [sign_flip(each, seed=facts.seed) if sum(d != 0 for d in each) >= LEAST else None for each in differences]
     found: dict[str, list[str]] = {}
     for (one, other), each, p in zip(every, differences, holm(ps), strict=True):
-        if p is not None and p < _ALPHA:
+        if p is not None and p < ALPHA:
             more, less = (one, other) if sum(each) < 0 else (other, one)
             found.setdefault(more, []).append(less)
     return found
-
-
-def _differences(one: str, other: str, facts: TrialRunFacts, cells: Cells) -> list[float]:
-    """The success of one arm less that of the other, for each task that has both."""
-    return [
-        difference_of(first, second)
-        for task in facts.targets
-        if (first := cells.get((task.id, one))) and (second := cells.get((task.id, other)))
-    ]

@@ -8,14 +8,19 @@ from dataclasses import dataclass
 from msgspec import structs
 
 from skill_health.documents.effect_report import EquivalenceContrast, IntervalEnds, NegativeControls
-from skill_health.effectiveness.effects.arms import arms
-from skill_health.effectiveness.effects.contrasts import ArmPair, Contrast, arm_contrast, compare, negatives
+from skill_health.effectiveness.effects.arms import ALPHA, arms
+from skill_health.effectiveness.effects.contrasts import (
+    ArmPair,
+    Contrast,
+    arm_contrast,
+    compare,
+    negatives,
+    paired_cells,
+)
 from skill_health.effectiveness.effects.sheet import Cells, ModelTrials, RunTrials, TaskFacts, TrialRunFacts
 from skill_health.stats.hypothesis_tests import Equivalence, equivalence, exact_mantel_haenszel, t_test_over_strata
 from skill_health.stats.multiplicity import holm
 from skill_health.text.numbers import signed
-
-ALPHA = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,20 +94,10 @@ def _bias(contrast: Contrast, tasks: Sequence[TaskFacts], cells: Cells) -> float
     Exchanging trials takes replications for independent, which those of an agent that nearly repeats itself are not.
     Student's test does not, but is approximate where tasks are few.
     """
-    within, over = (
-        exact_mantel_haenszel(list(_counts(contrast, tasks, cells))),
-        t_test_over_strata(contrast.differences),
-    )
+    both = paired_cells(contrast.pair.arm, contrast.pair.against, tasks, cells)
+    counts = [((one.passes, len(one.trials)), (other.passes, len(other.trials))) for one, other in both]
+    within, over = exact_mantel_haenszel(counts), t_test_over_strata(contrast.differences)
     return None if within is None or over is None else max(within, over)
-
-
-def _counts(
-    contrast: Contrast, tasks: Sequence[TaskFacts], cells: Cells
-) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    for task in tasks:
-        one, other = (cells.get((task.id, arm)) for arm in (contrast.pair.arm, contrast.pair.against))
-        if one and other:
-            yield (one.passes, len(one.trials)), (other.passes, len(other.trials))
 
 
 def passed(found: Sequence[Control]) -> bool | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from skill_health.bench.manifest import digest
 from skill_health.documents._record import map_values
@@ -26,7 +27,14 @@ from skill_health.effectiveness.run.runs import EffectRun
 from skill_health.text.blocks import Block, Sentence, Table, TitleBlock
 from skill_health.text.numbers import NOTHING, bracket, count, p_value, points
 
-_Key = tuple[str, str | None, str, str]
+
+class _PoolKey(NamedTuple):
+    """What runs that are taken together have in common; `skills` is a hash of the collection."""
+
+    model: str
+    agent_version: str | None
+    sandbox: str
+    skills: str
 
 
 def pool_controls(runs: Sequence[EffectRun]) -> EffectValidation:
@@ -36,10 +44,11 @@ def pool_controls(runs: Sequence[EffectRun]) -> EffectValidation:
     A task is the same where what it starts from and its verifier are; its trials of several runs are then replications,
     so the task stays the cluster. Raises UsageError for an arm in a manifest that there is not.
     """
-    pools: dict[_Key, list[tuple[EffectRun, FrozenAgent]]] = defaultdict(list)
+    pools: dict[_PoolKey, list[tuple[EffectRun, FrozenAgent]]] = defaultdict(list)
     for run in sorted({run.run_id: run for run in runs}.values(), key=lambda run: run.run_id):
         for model in run.manifest.models:
-            pools[model.spec, model.version, run.manifest.sandbox.name, _skills(run.manifest)].append((run, model))
+            key = _PoolKey(model.spec, model.version, run.manifest.sandbox.name, _skills(run.manifest))
+            pools[key].append((run, model))
     found = [_pool(key, members) for key, members in sorted(pools.items(), key=lambda each: str(each[0]))]
     found.sort(key=lambda each: -len(each.runs))
     whole = EffectValidation(version=1, kind="effectiveness-validation", pools=tuple(found))
@@ -50,13 +59,13 @@ def _skills(manifest: EffectManifest) -> str:
     return digest(sorted((skill.name, skill.digest) for skill in manifest.skills))
 
 
-def _pool(key: _Key, members: Sequence[tuple[EffectRun, FrozenAgent]]) -> PooledControls:
+def _pool(key: _PoolKey, members: Sequence[tuple[EffectRun, FrozenAgent]]) -> PooledControls:
     sheets = [(run.manifest, read_sheet(read_facts(run.manifest), run.results)) for run, _ in members]
     tasks: dict[str, TaskFacts] = {}
     trials: dict[tuple[str, str], list[TrialResult]] = defaultdict(list)
     for manifest, sheet in sheets:
         names = {task.id: f"{task.id} {task.digest} {task.verifier_digest}" for task in manifest.tasks}
-        column = next(each for each in sheet.columns if each.spec == key[0])
+        column = next(each for each in sheet.columns if each.spec == key.model)
         for task in sheet.facts.tasks.values():
             name = names[task.id]
             before = tasks[name].arms if name in tasks else ()
@@ -73,14 +82,11 @@ def _pool(key: _Key, members: Sequence[tuple[EffectRun, FrozenAgent]]) -> Pooled
     )
     cells: dict[tuple[str, str], CellTrials] = {where: make_cell(each) for where, each in trials.items()}
     results = tuple(result for each in trials.values() for result in each)
-    checked = controls(RunTrials(facts, (ModelTrials(key[0], results, cells),), 0))[key[0]]
+    checked = controls(RunTrials(facts, (ModelTrials(key.model, results, cells),), 0))[key.model]
     own = {task.id for task in facts.controls}
     return PooledControls(
-        model=key[0],
-        agent_version=key[1],
+        **key._asdict(),
         simulated=any(model.simulated for _, model in members),
-        sandbox=key[2],
-        skills=key[3],
         runs=tuple(run.run_id for run, _ in members),
         tasks=len(own),
         trials=sum(len(cell.trials) for (task, _), cell in cells.items() if task in own),

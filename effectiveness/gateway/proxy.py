@@ -9,19 +9,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
-import os
 import socket as sockets
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from skill_health.core.errors import AbortedError
+from skill_health.effectiveness.gateway._sockets import ended, listening, pass_on
 from skill_health.effectiveness.tasks._image import NetworkGrant
 
 PORT = 8182
 """Where it is found on 127.0.0.1 in a sandbox."""
 _PORTS = frozenset((80, 443))
-_HEAD, _CHUNK = 64 << 10, 64 << 10
 _CONNECTIONS = 128
 _TIMEOUT = 30.0
 _MOST_NAMES = 50
@@ -78,20 +76,8 @@ async def open_proxy(grant: NetworkGrant | None, socket: str) -> AsyncIterator[P
         tasks.add(task)
         task.add_done_callback(tasks.discard)
 
-    try:
-        server = await asyncio.start_unix_server(accept, socket, limit=_HEAD)
-        os.chmod(socket, 0o600)
-    except OSError as reason:
-        raise AbortedError(f"the proxy cannot listen on {socket}: {reason}") from None
-    try:
+    async with ended(tasks), listening(accept, socket, "the proxy"):
         yield trace
-    finally:
-        server.close()
-        for task in tuple(tasks):
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        with contextlib.suppress(OSError):
-            os.unlink(socket)
 
 
 async def _serve(
@@ -120,7 +106,7 @@ async def _serve(
             other.write(first)
         else:
             writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        await asyncio.gather(_copy(reader, other), _copy(other_reader, writer))
+        await asyncio.gather(pass_on(reader, other), pass_on(other_reader, writer))
     finally:
         for each in (other, writer):
             each.transport.abort()
@@ -179,15 +165,6 @@ def _is_own(address: str) -> bool:
     found = ipaddress.ip_address(address.partition("%")[0])
     inner = getattr(found, "ipv4_mapped", None) or found
     return any(inner in network for network in _OWN if network.version == inner.version)
-
-
-async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    with contextlib.suppress(OSError):
-        while data := await source.read(_CHUNK):
-            target.write(data)
-            await target.drain()
-        if target.can_write_eof():
-            target.write_eof()
 
 
 async def _close(writer: asyncio.StreamWriter) -> None:

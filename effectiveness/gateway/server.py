@@ -10,10 +10,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from hmac import compare_digest
 from typing import Any
@@ -25,15 +24,14 @@ from skill_health.bench.http.json_values import mapping
 from skill_health.bench.providers._api import AmbiguousRequest, CallRequest, ProviderProtocol, RequestFields, RouteKind
 from skill_health.bench.providers._load import load_provider, load_providers
 from skill_health.bench.providers._policy import RequestPolicy
-from skill_health.core.errors import AbortedError
 from skill_health.effectiveness.gateway._api import GatewayLimits, GatewayTrace, Upstream
+from skill_health.effectiveness.gateway._sockets import listening
 from skill_health.effectiveness.gateway.connection import JSON, REQUEST, BodyMemory, Connection, Exchange, Rejected
 from skill_health.effectiveness.gateway.forward import Forwarder
 from skill_health.effectiveness.gateway.ledger import Ledger
 from skill_health.text.patterns import lazy
 
 _CONNECTIONS = 64
-_SOCKET = 107
 _LONGEST = 4000
 # A value of JSON takes up to a hundred bytes of memory, however short it is.
 _VALUES = 2_000_000
@@ -47,7 +45,6 @@ _FORMS = frozenset(("application/json", "text/event-stream", "*/*"))
 _FINAL = (b"x-should-retry", b"false")
 _LOCAL = lazy(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?", re.IGNORECASE)
 _VALUE = lazy(r"[A-Za-z0-9_.:~-]*")
-Accept = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None] | None]
 
 
 @contextlib.asynccontextmanager
@@ -58,31 +55,11 @@ async def open_gateway(upstream: Upstream, limits: GatewayLimits, socket: str = 
     """
     gateway = Gateway(upstream, limits)
     try:
-        server = await listening(gateway.accept, socket)
-    except OSError as reason:
-        raise AbortedError(f"the gateway to the model cannot listen on {socket or '127.0.0.1'}: {reason}") from None
-    try:
-        if not socket:
-            gateway.port = server.sockets[0].getsockname()[1]
-        yield gateway
+        async with listening(gateway.accept, socket, "the gateway to the model") as gateway.port:
+            yield gateway
     finally:
-        server.close()
         await gateway.aclose()
-        if socket:
-            with contextlib.suppress(OSError):
-                os.unlink(socket)
     gateway.raise_bug()
-
-
-async def listening(accept: Accept, socket: str) -> asyncio.Server:
-    """Listen on a Unix socket that is ours alone, or on a free port of 127.0.0.1 without one. Raises OSError."""
-    if not socket:
-        return await asyncio.start_server(accept, "127.0.0.1", 0)
-    if len(os.fsencode(socket)) > _SOCKET:
-        raise OSError(f"the path of a socket has {_SOCKET} bytes at most")
-    server = await asyncio.start_unix_server(accept, socket)
-    os.chmod(socket, 0o600)
-    return server
 
 
 class Gateway:

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 from collections.abc import AsyncIterator, Collection
 
-from skill_health.core.errors import AbortedError
-from skill_health.effectiveness.gateway.server import listening
+from skill_health.effectiveness.gateway._sockets import ended, listening, pass_on
 
 _TLS = 443
 _LONGEST = 8 << 10
 _CONNECTIONS = 64
 _SECONDS = 30.0
-_PIECE = 1 << 16
 dial = asyncio.open_connection
 """Opens a connection to a host that is allowed."""
 
@@ -44,20 +41,8 @@ async def open_tunnel(domains: Collection[str], socket: str = "") -> AsyncIterat
         tasks.add(task)
         task.add_done_callback(tasks.discard)
 
-    try:
-        server = await listening(begin, socket)
-    except OSError as reason:
-        raise AbortedError(f"the agent's way out cannot listen on {socket or '127.0.0.1'}: {reason}") from None
-    try:
-        yield 0 if socket else server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        if socket:
-            with contextlib.suppress(OSError):
-                os.unlink(socket)
+    async with ended(tasks), listening(begin, socket, "the agent's way out") as port:
+        yield port
 
 
 async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, domains: Collection[str]) -> None:
@@ -76,7 +61,7 @@ async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, doma
     try:
         writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         await writer.drain()
-        await asyncio.gather(_copy(reader, behind), _copy(beyond, writer))
+        await asyncio.gather(pass_on(reader, behind), pass_on(beyond, writer))
     finally:
         behind.close()
 
@@ -92,12 +77,3 @@ def allowed(line: bytes, domains: Collection[str]) -> str:
     if method != "CONNECT" or not version.startswith("HTTP/1.") or port != str(_TLS):
         return ""
     return host if any(host == domain or host.endswith(f".{domain}") for domain in domains) else ""
-
-
-async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
-    with contextlib.suppress(OSError):
-        while data := await source.read(_PIECE):
-            target.write(data)
-            await target.drain()
-        if target.can_write_eof():
-            target.write_eof()

@@ -388,11 +388,12 @@ def _skills(plan: TrialPlan) -> Iterator[str]:
 def _controls(plan: TrialPlan) -> Iterator[str]:
     """Whether the negative controls can be shown to do nothing."""
     from skill_health.stats.hypothesis_tests import least_half_width
-    from skill_health.stats.power import mde_from_sd
+    from skill_health.stats.power import chance_to_pass_controls, mde_from_sd
 
     margin, tasks = plan.choices.margin, _both(plan, NEGATIVE)
     # Over all tasks and over the negative controls: both must be shown, and fewer tasks show less.
-    count = sum(task.is_control for task in tasks) or len(tasks)
+    narrow = sum(task.is_control for task in tasks)
+    count = narrow or len(tasks)
     if not count:
         yield f"warning: no task has the arm {NEGATIVE}, so nothing shows that an irrelevant skill does nothing"
         return
@@ -401,11 +402,8 @@ def _controls(plan: TrialPlan) -> Iterator[str]:
     half = None if half is None else max(half, least_half_width(count))
     if half is None or half > margin:
         about = "" if half is None else f", whose interval will be about +-{100 * half:.0f} points"
-        kind = "negative control" if any(task.is_control for task in tasks) else "task"
+        kind = "negative control" if narrow else "task"
         yield f"note: a margin of {100 * margin:g} points cannot be shown with {count} {kind}{'s' * (count != 1)}{about}"
-    from skill_health.stats.power import chance_to_pass_controls
-
-    narrow = sum(task.is_control for task in tasks)
     full = any(arm.condition == FULL for arm in plan.choices.arms)
     chance = chance_to_pass_controls(narrow, len(tasks) - narrow, plan.choices.reps, margin, full)
     more = "; `effectiveness controls` writes more of them" if chance < _PASSES else ""

@@ -20,15 +20,14 @@ from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import Folder, RefusedFile
 from skill_health.effectiveness.tasks._load import load_tasks
-from skill_health.effectiveness.workspace.copies import SKILL, copies, make_copy
+from skill_health.effectiveness.workspace.copies import SKILL, copies, make_copy, skill_md
+from skill_health.effectiveness.workspace.staging import OTHER_SKILLS
 from skill_health.lint.pipeline import configure
 from skill_health.registries.records import BadRecord
 from skill_health.registries.sources import expand
 from skill_health.skill.model import Skill
 from skill_health.skill.parse import parse_skill
 from skill_health.text.near import either
-
-_KEYS = ("irrelevant_skill", "related_skill", "unrelated_skill")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,9 @@ def settle_names(skills: Iterable[Skill], tasks: Sequence[Task], root: str, name
         targets = task.target_skills and read_targets(
             [staged(task, "target_skill", name) for name in task.target_skills]
         )
-        more: dict[str, Any] = {key: staged(task, key, name) for key in _KEYS if (name := getattr(task, key))}
+        more: dict[str, Any] = {
+            key: staged(task, key, name) for key in OTHER_SKILLS.values() if (name := getattr(task, key))
+        }
         settled.append(replace(task, target_skills=targets, **more))
     for name, listed in wanted.items():
         if len(listed) > 1:
@@ -112,8 +113,9 @@ def _depth(skill: Skill) -> tuple[int, str]:
 class TrialInputs:
     """Tasks in the order of their ids, and skills.
 
-    `copies` are those of the collection by name, `own` those that a task brings itself, by its id. `skills` lie below
-    `skills_root`; `problems` are folders that are no sound task, `notes` lines that somebody should know.
+    `copies` are those of the collection by name and in the order of the names, `own` those that a task brings itself,
+    by its id. `skills` lie below `skills_root`; `problems` are folders that are no sound task, `notes` lines that
+    somebody should know.
     """
 
     root: str
@@ -126,9 +128,10 @@ class TrialInputs:
     own: Mapping[str, Mapping[str, SkillCopy]]
     notes: tuple[str, ...] = ()
 
-    def copies_of(self, task: Task) -> dict[str, SkillCopy]:
+    def copies_of(self, task: Task) -> Mapping[str, SkillCopy]:
         """All skills that there are for a task, by name and in the order of the names."""
-        return dict(sorted({**self.copies, **self.own.get(task.id, {})}.items()))
+        own = self.own.get(task.id)
+        return dict(sorted({**self.copies, **own}.items())) if own else self.copies
 
     @property
     def everything(self) -> dict[str, SkillCopy]:
@@ -195,8 +198,9 @@ def _own(task: Task) -> dict[str, SkillCopy]:
             files = tuple(file for file in files if file.path not in material)
         except RefusedFile as refused:
             raise UsageError(f"{task.path}: {name}/{refused.path}: {refused.message}") from None
-        text = next((file.data for file in files if file.path == SKILL), b"")
-        skill = parse_skill(text, f"{name}/{SKILL}", name, tuple(file.path for file in files if file.path != SKILL))
+        skill = parse_skill(
+            skill_md(files), f"{name}/{SKILL}", name, tuple(file.path for file in files if file.path != SKILL)
+        )
         found[name] = make_copy(name, skill.description, files)
     return found
 

@@ -17,7 +17,7 @@ from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import require_modules
 from skill_health.documents.effect_manifest import EffectManifest, FrozenAgent
-from skill_health.effectiveness.agents._api import Agent, unproved_of
+from skill_health.effectiveness.agents._api import Agent, served_tools, unproved_of
 from skill_health.effectiveness.agents._load import AgentChoice, resolve
 from skill_health.effectiveness.delivery.served import MODULES
 from skill_health.effectiveness.gateway._api import Upstream
@@ -85,7 +85,7 @@ def _opened(spec: str, choices: TrialChoices, routing: RouterSettings, prices: P
         )
     served = next((arm.name for arm in choices.arms if arm.served), "")
     if served:
-        if not getattr(agent, "MCP", ""):
+        if not served_tools(agent):
             raise UsageError(f"{choice.name} takes no MCP server from us, so it can have no arm {served}: leave it out")
         require_modules(f"the arm {served}", MODULES)
     upstream = None

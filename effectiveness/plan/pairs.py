@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from skill_health.config.settings import RouterSettings
@@ -15,7 +15,7 @@ from skill_health.effectiveness.plan.inputs import TrialInputs
 from skill_health.effectiveness.records import CONTROL, HINT, JOIN, SUBSET, Arm
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.workspace.staging import parse_arms
-from skill_health.text.near import list_some, nearest
+from skill_health.text.near import did_you_mean, list_some
 
 DECLARED = "declared"
 
@@ -28,12 +28,13 @@ def find_pairs(asked: Sequence[str], inputs: TrialInputs, tasks: Sequence[Task])
     """
     said = {pair.skills: pair for pair in declared_pairs(inputs.skills)}
     meant = {name for task in tasks for name in task.target_skills or ()}
+    known = inputs.everything
     found: dict[tuple[str, str], TriedPair] = {}
     for text in asked:
         if text == DECLARED:
             found |= {names: pair for names, pair in said.items() if meant & {*names}}
             continue
-        names = _two(text, sorted(inputs.everything))
+        names = _two(text, known)
         if not meant & {*names}:
             raise UsageError(f"the pair {text!r} cannot be tried: no task is meant for {names[0]} or {names[1]}")
         found[names] = said.get(names, TriedPair(skills=names))
@@ -46,17 +47,15 @@ def find_pairs(asked: Sequence[str], inputs: TrialInputs, tasks: Sequence[Task])
     return tuple(found[names] for names in sorted(found))
 
 
-def _two(text: str, known: Sequence[str]) -> tuple[str, str]:
+def _two(text: str, known: Collection[str]) -> tuple[str, str]:
     names = text.split(JOIN)
     if len(names) != 2 or names[0] == names[1]:
-        raise UsageError(f"the pair {text!r} must name two skills, such as {'A'}{JOIN}{'B'}, or be {DECLARED!r}")
+        raise UsageError(f"the pair {text!r} must name two skills, such as A{JOIN}B, or be {DECLARED!r}")
     for name in names:
         if name not in known:
-            near = nearest(name, known)
-            raise UsageError(f"the pair {text!r} names {name!r}, which is not a skill of the collection" + (
-                f"; did you mean {near!r}?" if near else ""
-            ))  # fmt: skip
-    return names[0] if names[0] < names[1] else names[1], max(names)
+            hint = did_you_mean(name, known)
+            raise UsageError(f"the pair {text!r} names {name!r}, which is not a skill of the collection{hint}")
+    return min(names), max(names)
 
 
 def with_pairs(

@@ -26,7 +26,7 @@ from skill_health.effectiveness.run.runs import KIND
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.trial.spec import TrialSpec
-from skill_health.effectiveness.workspace.copies import SKILL
+from skill_health.effectiveness.workspace.copies import skill_md
 from skill_health.effectiveness.workspace.staging import concerns, prompt_of, staged
 from skill_health.skill import frontmatter
 from skill_health.skill.decode import decode
@@ -54,7 +54,7 @@ def freeze_task(task: Task) -> FrozenTask:
 
 def freeze_skill(skill: SkillCopy) -> FrozenSkill:
     """A skill of the collection as a manifest holds it."""
-    text = next((file.data for file in skill.files if file.path == SKILL), b"")
+    text = skill_md(skill.files)
     return FrozenSkill(
         name=skill.name, digest=skill.digest, description=skill.description, length=len(text), domain=_domain(text)
     )

@@ -125,14 +125,15 @@ def said_of_earlier(place: RunLocation, reports: str) -> Iterator[str]:
     """
     if place.stored is not None or place.manifest.get("extends"):
         return
-    specs = {model.spec for model in convert_record(place.manifest, EffectManifest).models}
+    planned = convert_record(place.manifest, EffectManifest)
+    specs = {model.spec for model in planned.models}
     for folder, values in islice(earlier_runs(reports, KIND), _LOOK):
         manifest = convert_record(values, EffectManifest)
         if {model.spec for model in manifest.models} != specs:
             continue
         name, lacking = manifest.run_id, count_lacking(folder, manifest)
         found = differences(values, place.manifest)
-        if not lacking and (kept := count_unchanged(manifest, convert_record(place.manifest, EffectManifest))):
+        if not lacking and (kept := count_unchanged(manifest, planned)):
             same = "was this same run" if not found else f"has {count(kept, 'trial')} of this run"
             yield (
                 f"note: {name} {same} and is finished (`effectiveness report {name}`): this begins another one; "

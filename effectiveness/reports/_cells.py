@@ -17,7 +17,16 @@ from skill_health.documents.effect_report import (
     TaskReport,
 )
 from skill_health.documents.effect_result import SCORED
-from skill_health.effectiveness.records import CONTROL, FULL, ORDER, SELF_GENERATED, TARGET, condition_of
+from skill_health.effectiveness.records import (
+    CONTROL,
+    FILES,
+    FULL,
+    ORDER,
+    SELF_GENERATED,
+    TARGET,
+    condition_of,
+    delivery_of,
+)
 from skill_health.text.near import list_some
 from skill_health.text.numbers import NOTHING, amount, bracket, count, format_number, p_value, quantity, share, with_n
 
@@ -75,7 +84,7 @@ def label(contrast: ArmContrast) -> str:
 def delivered(arms: Sequence[ArmFigures]) -> list[ArmFigures]:
     """The arms that stage skills, where they are delivered in several ways; none else."""
     staged = [arm for arm in arms if arm.arm != CONTROL]
-    return staged if any("@" in arm.arm for arm in staged) else []
+    return staged if any(delivery_of(arm.arm) != FILES for arm in staged) else []
 
 
 def delivery_row(arm: ArmFigures) -> list[str]:

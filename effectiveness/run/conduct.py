@@ -29,7 +29,7 @@ from skill_health.effectiveness.run.history import record_run
 from skill_health.effectiveness.run.probes import Ask, Judge, ProbeRequest, Probing
 from skill_health.effectiveness.run.rescore import Rescored, replace_verdict, rescore
 from skill_health.effectiveness.run.run import Trial, TrialRunner
-from skill_health.effectiveness.run.runs import PROBES, drop_halves, load_manifest, read_results
+from skill_health.effectiveness.run.runs import PROBES, drop_halves, load_run
 from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.workspace.scripts import ScriptOptions
 
@@ -228,13 +228,11 @@ def _written(prepared: PreparedTrials, journal: Journal, left: int, build: Build
     """What is written of a run from its files, so that it is the same however often the run was interrupted."""
     from skill_health.effectiveness.reports import write_reports
 
-    folder = journal.folder
-    path = os.path.join(folder, RESULTS)
-    manifest, results = load_manifest(folder), read_results(path)
-    report = build(manifest, results)
+    run = load_run(journal.folder)
+    report = build(run.manifest, run.results)
     if not left:
-        record_run(prepared.reports, manifest, report, results)
-    written = [*write_reports(folder, report), path]
+        record_run(prepared.reports, run.manifest, report, run.results)
+    written = [*write_reports(run.folder, report), os.path.join(run.folder, RESULTS)]
     biased = tuple(model.model for model in report.models if model.biased)
-    missing = sum(not result.finished for result in results)
-    return RunOutcome(folder, left, report=report, written=tuple(written), untrusted=biased, missing=missing)
+    missing = sum(not result.finished for result in run.results)
+    return RunOutcome(run.folder, left, report=report, written=tuple(written), untrusted=biased, missing=missing)

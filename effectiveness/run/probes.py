@@ -23,9 +23,8 @@ from skill_health.core.errors import UsageError
 from skill_health.core.files import blake2b, read_small
 from skill_health.documents._record import decode_record, encode_record
 from skill_health.documents.effect_probe import AgentProbe, AgentProbes
-from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading, unproved_of
+from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading, served_tools, unproved_of
 from skill_health.effectiveness.agents._load import AgentChoice, Installed
-from skill_health.effectiveness.delivery.served import tool_names
 from skill_health.effectiveness.gateway._api import GatewayTrace, Upstream
 from skill_health.effectiveness.plan.plan import Planned, TrialPlan
 from skill_health.effectiveness.records import CONTROL, FILES, FULL, TARGET, Arm
@@ -118,7 +117,7 @@ def _other_tools(cell: TrialSpec, offered: tuple[str, ...] | None, bare: tuple[s
     if not cell.arm.served or offered is None or bare is None:
         return
     agent = cell.choice.agent
-    own = {*tool_names(getattr(agent, "MCP", "")), *getattr(agent, "MCP_BRINGS", ())}
+    own = {*served_tools(agent), *getattr(agent, "MCP_BRINGS", ())}
     for names, words in ((set(offered) - set(bare) - own, "offered beside"), (set(bare) - set(offered), "gone with")):
         if names:
             yield f"tools {words} the server of skills: {', '.join(sorted(name[:64] for name in names)[:5])}"
@@ -320,12 +319,18 @@ def to_ask(plan: TrialPlan) -> tuple[ProbeRequest, ...]:
     tasks = {task.id: task for task in plan.tasks}
     for model in plan.models:
         agent = _agent(model.choice.name, model.choice.protocol)
+        what = [agent, model.program, model.version, plan.sandbox.name, plan.sandbox.version, plan.sandbox.image]
+        # A hash covers the whole collection, so it is made for each set of skills and not for each task.
+        known: dict[tuple[str, tuple[str, ...]], ProbeRequest] = {}
         for (task_id, arm), skills in plan.staged.items():
-            cell = plan.cell(Planned(tasks[task_id], model, arm, 0))
-            what = [agent, model.program, model.version, plan.sandbox.name, plan.sandbox.version, plan.sandbox.image]
-            what += [arm.delivery] if arm.delivery != FILES else []
-            mark = digest([*what, sorted(cell.collection.items()), [skill.digest for skill in skills]])
-            asked = found.setdefault(mark, ProbeRequest(mark, agent, cell, model.server))
+            digests = tuple(skill.digest for skill in skills)
+            asked = known.get((arm.delivery, digests))
+            if asked is None:
+                cell = plan.cell(Planned(tasks[task_id], model, arm, 0))
+                more = [arm.delivery] if arm.delivery != FILES else []
+                mark = digest([*what, *more, sorted(cell.collection.items()), list(digests)])
+                asked = found.setdefault(mark, ProbeRequest(mark, agent, cell, model.server))
+                known[arm.delivery, digests] = asked
             asked.arms = sorted({*asked.arms, arm.name})
     return tuple(found.values())
 

@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from skill_health.bench.journal import read_lines
 from skill_health.bench.manifest import digest
 from skill_health.bench.run_folder import load_manifest_record, load_result_records
 from skill_health.documents._record import convert_record
@@ -84,11 +83,3 @@ def drop_halves(folder: str) -> None:
 def read_result(values: Any) -> TrialResult:
     """The result that a line holds. Raises ValueError where it is none."""
     return convert_record(values, TrialResult)
-
-
-def read_results(path: str) -> list[TrialResult]:
-    """All results of a file, in its order; a torn last line is left out.
-
-    Raises UsageError where the file cannot be read, or where another line is no result.
-    """
-    return list(read_lines(path, read_result))

@@ -159,6 +159,11 @@ class Task:
         return self.target_skills == ()
 
     @property
+    def agent_network(self) -> NetworkGrant | None:
+        """What of a network is granted to agents at the task."""
+        return self.network if self.network and self.network.agent else None
+
+    @property
     def target_name(self) -> str | None:
         """The name by which reports know the skills that should help."""
         return target_name(self.target_skills)

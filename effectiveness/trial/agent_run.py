@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
-from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput, StreamReading, unproved_of
-from skill_health.effectiveness.delivery.served import server_command, tool_names
+from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput, StreamReading, served_tools, unproved_of
+from skill_health.effectiveness.delivery.served import server_command
 from skill_health.effectiveness.gateway._api import GatewayLimits, GatewayTrace
 from skill_health.effectiveness.gateway.proxy import open_proxy
 from skill_health.effectiveness.sandbox._host import interpreter
@@ -53,7 +53,7 @@ def watched(cell: TrialSpec) -> dict[str, str]:
     return {
         **cell.collection,
         **{skill.name: skill.description for skill in cell.skills},
-        **tool_names(getattr(cell.choice.agent, "MCP", "")),
+        **served_tools(cell.choice.agent),
     }
 
 
@@ -144,7 +144,7 @@ async def run_agent(
     else:
         begun = await to_the_end(asyncio.to_thread(at.started, cell, made))
         write_files(at.places.home, begun.command.files)
-        grant = cell.task.network if cell.task.network and cell.task.network.agent else None
+        grant = cell.task.agent_network
         box = at.box(begun.readable, online=bool(line.base_url), grant=grant, shown=begun.shown)
         async with open_proxy(grant, box.proxy[0]) as passed:
             raw = await run(at.sandbox, box, begun.command, limits, stop)

@@ -166,7 +166,6 @@ def description(cell: TrialSpec, at: Workplace) -> dict[str, Any]:
     """What was run, as trial.json says it: enough to run it again, and to verify it again."""
     task, choice = cell.task, cell.choice
     held = task_limits(cell.limits, task.resources)
-    granted = task.network if task.network and task.network.agent else None
     return {
         "version": 1,
         "kind": "trial",
@@ -192,7 +191,9 @@ def description(cell: TrialSpec, at: Workplace) -> dict[str, Any]:
             "version": at.sandbox.found(),
             "isolates": list(at.sandbox.ISOLATES),
             "enforced": {
-                **how_enforced(at.sandbox, held, at.places.quota, at.own is None or bool(at.own.layers), granted),
+                **how_enforced(
+                    at.sandbox, held, at.places.quota, at.own is None or bool(at.own.layers), task.agent_network
+                ),
                 **_times(task),
             },
             **({"image": at.own.name, "asked": asdict(task.resources)} if at.own and task.resources else {}),

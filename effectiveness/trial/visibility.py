@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from skill_health.effectiveness.delivery.served import tool_names
+from skill_health.effectiveness.agents._api import served_tools
 from skill_health.effectiveness.records import SELF_GENERATED
 from skill_health.effectiveness.trial.spec import TrialSpec
 
@@ -19,7 +19,7 @@ def others(cell: TrialSpec, listed: Collection[str] | None) -> tuple[str, ...] |
 def wanted_offers(cell: TrialSpec) -> set[str]:
     """The names that an agent must offer its model at first: of the skills, or of the tools by which it gets them."""
     if cell.arm.served:
-        return set(tool_names(getattr(cell.choice.agent, "MCP", "")))
+        return set(served_tools(cell.choice.agent))
     return {skill.name for skill in cell.skills}
 
 
@@ -36,7 +36,7 @@ def disagreements(
     did not come to its first real request (`whole` is False), a skill that is missing in it is not missing.
     """
     staged = {skill.name for skill in cell.skills}
-    tools = set(tool_names(getattr(cell.choice.agent, "MCP", "")))
+    tools = set(served_tools(cell.choice.agent))
     for names, wanted, verb, said in (
         (listed, {skill.name for skill in cell.placed}, "listed", True),
         (offered, wanted_offers(cell), "offered", whole),

@@ -58,6 +58,11 @@ def make_copy(name: str, description: str, files: Iterable[File], placebo: bool 
     return SkillCopy(name, description, kept, digest_of(name, kept), placebo)
 
 
+def skill_md(files: Iterable[File]) -> bytes:
+    """The SKILL.md among the files of a skill, empty where there is none."""
+    return next((file.data for file in files if file.path == SKILL), b"")
+
+
 def digest_of(name: str, files: Iterable[File]) -> str:
     """A hash of a skill as it is staged, 32 hexadecimal digits; files in the order of their paths."""
     total = blake2b(digest_size=16)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from skill_health.core.errors import UsageError
 from skill_health.core.files import blake2b
-from skill_health.effectiveness.delivery.served import text_of
+from skill_health.effectiveness.delivery.served import skill_text
 from skill_health.effectiveness.records import (
     AGAIN,
     CONDITIONS,
@@ -38,10 +38,10 @@ from skill_health.effectiveness.records import (
 )
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import File
-from skill_health.effectiveness.workspace.copies import SKILL, make_copy
+from skill_health.effectiveness.workspace.copies import SKILL, make_copy, skill_md
 from skill_health.skill import frontmatter
 from skill_health.skill.decode import decode
-from skill_health.text.near import nearest
+from skill_health.text.near import did_you_mean, nearest
 from skill_health.text.patterns import lazy
 
 _SENTENCES = (
@@ -71,8 +71,7 @@ _PARAGRAPH = 5
 
 def placebo(skill: SkillCopy) -> SkillCopy:
     """The placebo of a skill; the same one each time."""
-    whole = next((file.data for file in skill.files if file.path == SKILL), b"")
-    head, body = _split(whole)
+    head, body = _split(skill_md(skill.files))
     start = blake2b(skill.name.encode()).digest()[0] % len(_SENTENCES)
     return make_copy(skill.name, skill.description, [File(SKILL, head + _prose(len(body), start))], placebo=True)
 
@@ -110,7 +109,8 @@ _WITH = {
     ORDER: "a seed",
     SUBSET: "the names of skills with + between them",
 }
-_MORE = {NEGATIVE: "irrelevant_skill", PLUS_ONE: "related_skill", PLUS_UNRELATED: "unrelated_skill"}
+OTHER_SKILLS = {NEGATIVE: "irrelevant_skill", PLUS_ONE: "related_skill", PLUS_UNRELATED: "unrelated_skill"}
+"""The conditions that stage a skill which a task names beside its targets, and the key by which it does."""
 
 
 def parse_arm(text: str) -> Arm:
@@ -200,8 +200,7 @@ def refuse_unknown(arms: Iterable[Arm], names: Collection[str]) -> None:
     for arm in arms:
         for name in (arm.argument,) if arm.condition in _LEAVING else arm.subset:
             if name not in names:
-                near = nearest(name, sorted(names))
-                hint = f"; did you mean {near!r}?" if near else ""
+                hint = did_you_mean(name, names)
                 verb = "leaves out" if arm.condition in _LEAVING else "stages"
                 raise UsageError(f"the arm {arm.name!r} {verb} a skill that is not in the collection{hint}")
 
@@ -261,11 +260,9 @@ def _names(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> Sequence[st
         return [name for name in targets if name != arm.argument]
     if condition in (TARGET, AGAIN, PLACEBO):
         return targets
-    other = {
-        NEGATIVE: task.irrelevant_skill, PLUS_ONE: task.related_skill, PLUS_UNRELATED: task.unrelated_skill
-    }[condition]  # fmt: skip
+    other: str | None = getattr(task, OTHER_SKILLS[condition])
     if other is None:
-        return f"the task names no {_MORE[condition]}"
+        return f"the task names no {OTHER_SKILLS[condition]}"
     return (other,) if condition == NEGATIVE else (*targets, other)
 
 
@@ -281,7 +278,7 @@ _FRAME = "These are instructions for tasks of a certain kind, called skills. Whe
 
 def skill_frame(skills: Sequence[SkillCopy]) -> str:
     """The texts of skills as they stand in a prompt, between marks that no text of theirs can hold."""
-    texts = [(skill.name, " ".join(skill.description.split()), text_of(skill).rstrip()) for skill in skills]
+    texts = [(skill.name, " ".join(skill.description.split()), skill_text(skill).rstrip()) for skill in skills]
     mark = blake2b(repr(texts).encode("utf-8", "backslashreplace"), digest_size=6).hexdigest()
     lines = [f"<skills {mark}>", _FRAME]
     for name, description, text in texts:

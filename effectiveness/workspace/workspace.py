@@ -120,7 +120,7 @@ class Workplace:
             argv, shown = carried.words, carried.mounts
         more = {
             **dict(self.own.env if self.own else ()),
-            **(proxy_environment() if cell.task.network and cell.task.network.agent else {}),
+            **(proxy_environment() if cell.task.agent_network else {}),
             **dict(cell.task.env),
             **self.ceiling,
             "USER": _USER,

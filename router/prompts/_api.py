@@ -4,7 +4,8 @@ A format is a module of this package whose name has no underscore in front. It h
 
     TITLE                       what its records are called, in the plural
     fits(look) -> bool          whether a file of this look is its own; of all formats at most one may say so
-    read(file, known)           the records of the file, in its order: a Prompt, or a BadRecord where one is no record
+    read(file, known)           the records of the file, in its order: a Prompt, or a BadRecord where one is no record;
+                                JsonProblem, before the first of them, where the file as a whole cannot be read
 
 and is pure: it opens nothing and prints nothing. Names of skills in a Prompt are as the record spells them; ids may be
 "" where the record has none. `_settle` resolves both.

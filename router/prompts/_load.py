@@ -18,7 +18,7 @@ from skill_health.core.boundary import Boundary, git_top
 from skill_health.core.errors import UsageError
 from skill_health.core.files import blake2b
 from skill_health.core.plugins import plugin_names
-from skill_health.core.strict_json import quote
+from skill_health.core.strict_json import JsonProblem, quote
 from skill_health.discovery.globs import glob_matcher, is_plain
 from skill_health.discovery.roots import relative
 from skill_health.registries.records import BadRecord, problem_line
@@ -36,6 +36,7 @@ from skill_health.router.prompts._api import (
     PromptFormat,
 )
 from skill_health.router.prompts._look import look_at
+from skill_health.router.prompts._rows import unreadable
 from skill_health.router.records import NONE, Prompt
 from skill_health.rules.fixtures._records import same_text
 from skill_health.text.near import either, nearest
@@ -331,16 +332,24 @@ def read_prompts(files: Iterable[PromptFile], known: Known, fields: FieldMap | N
     counts: dict[str, list[tuple[str, int]]] = {}
     for file in sorted(files, key=lambda file: (file.path, file.raw)):
         if fields is not None and not _is_unreadable(file, settled):
-            count = settled.add(file.path, _mapped.read(file, fields, known), known)
+            count = settled.add(file.path, _or_why_not(file, _mapped.read(file, fields, known)), known)
             counts.setdefault(_mapped.TITLE, []).append((file.path, count))
         elif fields is None and (form := _format(file, settled)) is not None:
-            count = settled.add(file.path, form.read(file, known), known)
+            count = settled.add(file.path, _or_why_not(file, form.read(file, known)), known)
             counts.setdefault(form.TITLE, []).append((file.path, count))
     read = sum(count for rows in counts.values() for _, count in rows)
     notes = [*_counted(counts), *_passed_over(settled.passed_over), *settled.notes]
     if merged := read - len(settled.prompts):
         notes.append(f"{merged} of the records are about a request that stands elsewhere, too: the labels are joined")
     return LoadedPrompts(tuple(settled.prompts.values()), tuple(_capped(settled.problems)), tuple(notes))
+
+
+def _or_why_not(file: PromptFile, records: Iterator[Found]) -> Iterator[Found]:
+    """The records of a file, or one bad record where it cannot be read as what it looks like."""
+    try:
+        yield from records
+    except JsonProblem as problem:
+        yield unreadable(file, file.raw.decode("utf-8", "replace"), problem)
 
 
 def refuse_bad_records(problems: Sequence[BadRecord], skip: bool | None) -> list[str]:

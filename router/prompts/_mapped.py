@@ -38,11 +38,7 @@ def parse_map(text: str) -> FieldMap:
 
 def read(file: PromptFile, fields: FieldMap, known: Known) -> Iterator[Found]:
     """The records of the file. One that lacks the request's field is a bad record; where all do, the file is."""
-    try:
-        records = list(_records(file, fields))
-    except JsonProblem as problem:
-        yield unreadable(file, file.raw.decode("utf-8", "replace"), problem)
-        return
+    records = list(_records(file, fields))
     rows = [record for _, record in records if isinstance(record, Mapping)]
     for name in ("prompt", "skill"):
         if rows and not any(_has(row, fields.names[name]) for row in rows):

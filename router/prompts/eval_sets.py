@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from skill_health.core.strict_json import JsonProblem, item_lines, kind_of, top_level
+from skill_health.core.strict_json import item_lines, kind_of, top_level
 from skill_health.registries.records import BadRecord
 from skill_health.router.prompts._api import FileShape, Found, Known, PromptFile
 from skill_health.router.prompts._look import LABEL_KEYS, PLAN_KEYS, SET_KEYS, TEXT_KEYS, read_object
-from skill_health.router.prompts._rows import row_prompt, unreadable
+from skill_health.router.prompts._rows import row_prompt
 
 TITLE = "prompts of eval sets"
 _TASKS = "evals"
@@ -28,11 +28,7 @@ def fits(look: FileShape) -> bool:
 
 def read(file: PromptFile, known: Known) -> Iterator[Found]:
     """The prompts of the set; the skill is `skill_name`, else the one in whose folder the file lies."""
-    try:
-        text, data = read_object(file.raw)
-    except JsonProblem as problem:
-        yield unreadable(file, file.raw.decode("utf-8", "replace"), problem)
-        return
+    text, data = read_object(file.raw)
     key = next((key for key in SET_KEYS if key in data), SET_KEYS[0])
     items = data.get(key)
     if not isinstance(items, list):

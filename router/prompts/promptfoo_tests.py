@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from skill_health.core.strict_json import JsonProblem
 from skill_health.registries.records import BadRecord
 from skill_health.registries.strict_yaml import YamlItems, read_yaml
 from skill_health.router.prompts._api import FileShape, Found, Known, PromptFile
 from skill_health.router.prompts._look import TEXT_KEYS
-from skill_health.router.prompts._rows import row_prompt, unreadable
+from skill_health.router.prompts._rows import row_prompt
 
 TITLE = "promptfoo tests"
 _USED, _NOT_USED = "skill-used", "not-skill-used"
@@ -28,11 +27,7 @@ def fits(look: FileShape) -> bool:
 
 def read(file: PromptFile, known: Known) -> Iterator[Found]:
     """The tests that say which skill must be used, or must not; any other is a bad record."""
-    try:
-        data = read_yaml(file.raw)
-    except JsonProblem as problem:
-        yield unreadable(file, file.raw.decode("utf-8", "replace"), problem)
-        return
+    data = read_yaml(file.raw)
     tests = data.get("tests") if isinstance(data, Mapping) else data
     shared = data.get("defaultTest") if isinstance(data, Mapping) else None
     if not isinstance(tests, YamlItems):

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from skill_health.core.strict_json import JsonProblem, kind_of
+from skill_health.core.strict_json import kind_of
 from skill_health.registries.records import BadRecord
 from skill_health.registries.strict_yaml import YamlItems, read_yaml
 from skill_health.router.prompts._api import FileShape, Found, Known, PromptFile
-from skill_health.router.prompts._rows import row_prompt, unreadable
+from skill_health.router.prompts._rows import row_prompt
 
 TITLE = "scenarios of evals"
 _TASKS, _GRADED = "scenarios", "stimuli"
@@ -27,11 +27,7 @@ def fits(look: FileShape) -> bool:
 
 def read(file: PromptFile, known: Known) -> Iterator[Found]:
     """The prompts of the list; one that no skill is said to be right or wrong for is a bad record."""
-    try:
-        data = read_yaml(file.raw)
-    except JsonProblem as problem:
-        yield unreadable(file, file.raw.decode("utf-8", "replace"), problem)
-        return
+    data = read_yaml(file.raw)
     key = _TASKS if isinstance(data, Mapping) and _TASKS in data else _GRADED
     items = data.get(key) if isinstance(data, Mapping) else data
     if not isinstance(items, YamlItems):

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from skill_health.core.strict_json import JsonProblem, item_lines
+from skill_health.core.strict_json import item_lines
 from skill_health.router.prompts._api import FileShape, Found, Known, PromptFile
 from skill_health.router.prompts._look import TEXT_KEYS, read_list
-from skill_health.router.prompts._rows import row_prompt, unreadable
+from skill_health.router.prompts._rows import row_prompt
 
 TITLE = "trigger queries"
 
@@ -22,10 +22,6 @@ def fits(look: FileShape) -> bool:
 
 def read(file: PromptFile, known: Known) -> Iterator[Found]:
     """The queries of the list; the skill is the one in whose folder the file lies, unless a query names another."""
-    try:
-        text, items = read_list(file.raw)
-    except JsonProblem as problem:
-        yield unreadable(file, file.raw.decode("utf-8", "replace"), problem)
-        return
+    text, items = read_list(file.raw)
     for line, item in zip(item_lines(text, 0), items, strict=True):
         yield row_prompt(file, line, item, known, file.skill)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from skill_health.core.strict_json import JsonProblem, kind_of
+from skill_health.core.strict_json import kind_of
 from skill_health.registries.records import BadRecord
 from skill_health.registries.strict_yaml import YamlItems, read_yaml
 from skill_health.router.prompts._api import FileShape, Found, Known, PromptFile
-from skill_health.router.prompts._rows import row_prompt, unreadable
+from skill_health.router.prompts._rows import row_prompt
 
 TITLE = "trigger tests"
 _LISTS = {"should_trigger_prompts": True, "should_not_trigger_prompts": False}
@@ -21,11 +21,7 @@ def fits(look: FileShape) -> bool:
 
 def read(file: PromptFile, known: Known) -> Iterator[Found]:
     """The prompts of both lists; the skill is the one that the file names, else the one in whose folder it lies."""
-    try:
-        data = read_yaml(file.raw)
-    except JsonProblem as problem:
-        yield unreadable(file, file.raw.decode("utf-8", "replace"), problem)
-        return
+    data = read_yaml(file.raw)
     named = data.get("skill")
     skill = (known.name_near(named, file.skill) or named) if isinstance(named, str) and named else file.skill
     for key, fires in _LISTS.items():

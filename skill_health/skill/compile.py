@@ -235,8 +235,8 @@ def _node(said: Statement, section: tuple[_Title, ...]) -> KnowledgeNode:
     if _FORBIDS.search(bare):
         turn = next((each for each in _TURN.finditer(said.text) if each.start()), None)
         at = turn.end() if turn else len(said.text)
-        right_ = Statement(said.text[at:], said.line, said.severity) if turn else None
-        return KnowledgeNode("anti-pattern", said.severity, said.line, said.text[:at].rstrip(), section, right_)
+        instead = Statement(said.text[at:], said.line, said.severity) if turn else None
+        return KnowledgeNode("anti-pattern", said.severity, said.line, said.text[:at].rstrip(), section, instead)
     return KnowledgeNode("note" if said.severity == "plain" else "rule", said.severity, said.line, said.text, section)
 
 
@@ -342,7 +342,7 @@ def compiled_passages(text: str) -> tuple[str, tuple[tuple[int, str], ...]]:
 
 def _groups(nodes: Sequence[KnowledgeNode]) -> Iterator[str]:
     """The nodes below their severities; the steps of one section stay together, where its most severe step is."""
-    ranks: dict[tuple[tuple[int, str], ...], int] = {}
+    ranks: dict[tuple[_Title, ...], int] = {}
     for node in nodes:
         if node.kind == "step":
             ranks[node.section] = min(node.rank, ranks.get(node.section, node.rank))

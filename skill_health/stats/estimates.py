@@ -26,6 +26,11 @@ class Estimate:
     method: str = ""
     note: str = ""
 
+    @property
+    def half_width(self) -> float | None:
+        """Half the width of the interval; None where there is none."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
 
 def best_of(values: Sequence[float], k: int) -> float:
     """The expected maximum of k of these values, drawn without replacement: without bias for k new ones like them.

@@ -17,6 +17,12 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     return next(iter(get_close_matches(word, sorted(known), 1, cutoff)), "")
 
 
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The end of a sentence about a word that is not known: "; did you mean 'that'?", "" where none is like it."""
+    near = nearest(word, known)
+    return f"; did you mean {near!r}?" if near else ""
+
+
 _SHOWN = 3
 
 

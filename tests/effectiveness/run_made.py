@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
 from effects_made import replace
 
 from simulators.agents.scripted import draw, parse_plan
@@ -26,12 +27,16 @@ from skill_health.documents.effect_manifest import FrozenSandbox
 from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.agents._api import Agent, Command
 from skill_health.effectiveness.agents._load import AgentChoice
+from skill_health.effectiveness.check import check
+from skill_health.effectiveness.effects.build import build_report
+from skill_health.effectiveness.plan import preflight
 from skill_health.effectiveness.plan.choices import TrialChoices
 from skill_health.effectiveness.plan.plan import OF_TRIALS, AgentModel, TrialPlan, stage
 from skill_health.effectiveness.plan.prepare import to_manifest
 from skill_health.effectiveness.records import CONDITIONS, SkillCopy
-from skill_health.effectiveness.run.probes import Probe
-from skill_health.effectiveness.run.run import TrialRunner
+from skill_health.effectiveness.run import conduct
+from skill_health.effectiveness.run.probes import Ask, Probe, problems
+from skill_health.effectiveness.run.run import Trial, TrialRunner
 from skill_health.effectiveness.tasks._api import Task, script, task_digest
 from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.trial.spec import TrialSpec
@@ -146,6 +151,19 @@ class Made:
             usage_source="agent", cost_usd=self.usd, cost_source="agent", duration_ms=10.0, turns=3, tool_calls=2,
             invoked="yes" if drawn.invoked else "no", skills=tuple((each.name, each.digest) for each in cell.skills),
         )  # fmt: skip
+
+
+def make_up(monkeypatch: pytest.MonkeyPatch, trial: Trial, ask: Ask | None = None) -> None:
+    """Have `effectiveness run` make its trials up; agents are asked nothing, or answer as `ask` says."""
+    parts = conduct.RunParts(trial, ask or honest, problems, build_report)
+    monkeypatch.setattr(conduct, "parts", lambda: parts)
+
+
+def only_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the check before a run read the tasks alone: to try them takes a process for each of six tries."""
+    monkeypatch.setattr(
+        preflight, "check_tasks", lambda tasks, skills, root, _=None: check.check_tasks(tasks, skills, root)
+    )
 
 
 async def honest(cell: TrialSpec) -> Probe:

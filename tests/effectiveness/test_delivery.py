@@ -24,7 +24,7 @@ from skill_health.documents._record import convert_record
 from skill_health.documents.effect_report import EffectReport
 from skill_health.effectiveness.check.check import TaskCheck
 from skill_health.effectiveness.delivery.serve import PART, Refused, SkillShelf
-from skill_health.effectiveness.delivery.served import TOOLS, store_of, text_of, tool_names, tool_of
+from skill_health.effectiveness.delivery.served import TOOLS, skill_text, store_of, tool_names, tool_of
 from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.judge.asking.evidence import hide_arm
 from skill_health.effectiveness.plan import preflight
@@ -79,7 +79,7 @@ def nodes_of(text: str) -> tuple[KnowledgeNode, ...]:
 
 @pytest.mark.parametrize("name", sorted(COPIES))
 def test_no_word_of_a_fixture_skill_is_dropped_or_told_twice(name: str) -> None:
-    text = text_of(COPIES[name])
+    text = skill_text(COPIES[name])
     nodes = nodes_of(text)
     told, source = words_of(nodes), source_words(text)
     # In code the number of a list is a word.
@@ -190,7 +190,7 @@ def test_the_server_lists_reads_in_parts_and_finds() -> None:
     listed = books.call("list_skills", {}).split("\n")
     assert [line.partition(":")[0] for line in listed] == [f"- {name}" for name in (*COPIES, "long")]
     name = next(iter(COPIES))
-    assert text_of(COPIES[name]) in books.call("read_skill", {"name": name})
+    assert skill_text(COPIES[name]) in books.call("read_skill", {"name": name})
     whole = [books.call("read_skill", {"name": "long", "part": part}) for part in (1, 2, 3)]
     assert all(len(part) < PART + 200 for part in whole) and "part 2" in whole[0] and "ref.md" in whole[2]
     assert "".join(part.partition("\n\n(part")[0] for part in whole).count("tide") == 3000

@@ -12,18 +12,14 @@ import click
 import numpy as np
 import pytest
 from effects_made import replace
-from run_made import Made, failing, honest, rows, write_collection, write_task
+from run_made import Made, failing, make_up, only_read, rows, write_collection, write_task
 
 from skill_health.commands.effectiveness import command as group
 from skill_health.core.errors import AbortedError, SkillHealthError, UsageError
 from skill_health.documents._record import convert_record
 from skill_health.documents.effect_manifest import EffectManifest
-from skill_health.effectiveness.check import check
-from skill_health.effectiveness.effects.build import build_report
-from skill_health.effectiveness.plan import preflight
 from skill_health.effectiveness.plan.extend import cell_digests
 from skill_health.effectiveness.run import conduct
-from skill_health.effectiveness.run.probes import problems
 from skill_health.effectiveness.run.runs import EffectRun, load_run
 from skill_health.stats.hypothesis_tests import sign_flip
 
@@ -34,16 +30,14 @@ Call = Callable[..., int]
 def collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = write_collection(tmp_path / "collection", 3, 0)
     monkeypatch.chdir(root)
-    monkeypatch.setattr(
-        preflight, "check_tasks", lambda tasks, skills, root, terms=None: check.check_tasks(tasks, skills, root)
-    )
+    only_read(monkeypatch)
     return root
 
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> Made:
     trial = Made()
-    monkeypatch.setattr(conduct, "parts", lambda: conduct.RunParts(trial, honest, problems, build_report))
+    make_up(monkeypatch, trial)
     return trial
 
 
@@ -236,7 +230,7 @@ def test_another_verifier_only_verifies_again(call: Call, collection: Path) -> N
     path = collection / "tasks/t00/verify.sh"
     path.write_text("#!/bin/sh\n[ -e answer.txt ] && [ -e crates.txt ]\n", "utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(conduct, "parts", lambda: conduct.RunParts(_never, honest, problems, build_report))
+        make_up(patch, _never)
         assert call("--extend", "last", agents="scripted:base=0,target=1", arms="target", reps=1) == 0
     old, new = runs(collection)
     assert [each.outcome for each in new.results] == [each.outcome for each in old.results]

@@ -7,16 +7,11 @@ from pathlib import Path
 
 import click
 import pytest
-from run_made import Made, a_plan, honest, rows, skill, task, the_run, write_collection
+from run_made import Made, a_plan, make_up, only_read, rows, skill, task, the_run, write_collection
 
 from skill_health.commands.effectiveness import command as group
 from skill_health.core.errors import SkillHealthError, UsageError
 from skill_health.documents.effect_history import read_effects
-from skill_health.effectiveness.check import check
-from skill_health.effectiveness.effects.build import build_report
-from skill_health.effectiveness.plan import preflight
-from skill_health.effectiveness.run import conduct
-from skill_health.effectiveness.run.probes import problems
 from skill_health.effectiveness.run.runs import load_run
 from skill_health.effectiveness.workspace.staging import parse_arm, parse_arms, refuse_unknown
 
@@ -25,8 +20,8 @@ from skill_health.effectiveness.workspace.staging import parse_arm, parse_arms, 
 def collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = write_collection(tmp_path / "collection")
     monkeypatch.chdir(root)
-    monkeypatch.setattr(conduct, "parts", lambda: conduct.RunParts(Made("base=0.3"), honest, problems, build_report))
-    monkeypatch.setattr(preflight, "check_tasks", lambda tasks, skills, root, _: check.check_tasks(tasks, skills, root))
+    make_up(monkeypatch, Made("base=0.3"))
+    only_read(monkeypatch)
     path = next(root.rglob("maps-work/SKILL.md"))
     path.write_text(f"{path.read_text()}\n## Integration\n\n- **notes-work** - notes on <b>maps</b> \u202e\n")
     return root

@@ -16,6 +16,7 @@ from report_runs import frozen, kept
 from trial_bench import agent, cell, needs_bubblewrap, record, skill, task, verifier
 
 from skill_health.bench.manifest import digest
+from skill_health.bench.run_folder import load_result_records
 from skill_health.commands.effectiveness import command
 from skill_health.documents._record import record_values
 from skill_health.documents.effect_result import TrialResult
@@ -29,7 +30,7 @@ from skill_health.effectiveness.run.rescore import (
     rescore,
     verified_now,
 )
-from skill_health.effectiveness.run.runs import EffectRun, read_results
+from skill_health.effectiveness.run.runs import EffectRun
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.tasks._api import Script, Task, script
@@ -177,7 +178,7 @@ def test_results_are_replaced(tmp_path: Path) -> None:
     run, results = made(tmp_path, RIGHT, WRONG, LOST)
     trials = again(run, results, a_task(tmp_path, SECOND))
     replace_results(run, RUN, trials)
-    assert read_results(f"{run}/results.jsonl") == [trial.after for trial in trials]
+    assert load_result_records(str(run), TrialResult) == tuple(trial.after for trial in trials)
     verdict = record(Path(run, "trials/t1"), "verdict.json")
     assert (verdict["outcome"], verdict["imposed"], verdict["verifier_digest"]) == (
         "fail",
@@ -278,7 +279,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (place / "results.jsonl").read_bytes() == before
     ended = call(str(place), "--tasks", "tasks", "--write", "--concurrency", "1")
     assert ended.return_value == 1 and "the results were replaced" in ended.output
-    assert [result.outcome for result in read_results(str(place / "results.jsonl"))] == ["fail", "pass"]
+    assert [result.outcome for result in load_result_records(str(place), TrialResult)] == ["fail", "pass"]
     assert call(str(place), "--tasks", "tasks").return_value == 0
     assert "there is no run 'nothing'" in str(call("nothing", "--tasks", "tasks").exception)
 

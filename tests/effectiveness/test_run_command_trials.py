@@ -11,17 +11,15 @@ import click
 import pytest
 from effects_made import replace
 from jsonschema import Draft202012Validator
-from run_made import Made, failing, honest, rows, the_run, write_collection, write_task
+from run_made import Made, failing, honest, make_up, rows, the_run, write_collection, write_task
 
 from skill_health.commands.effectiveness import command as group
 from skill_health.core.errors import AbortedError, GateError, SkillHealthError
 from skill_health.core.validation import load_schema
 from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.check import check
-from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.plan import preflight
-from skill_health.effectiveness.run import conduct
-from skill_health.effectiveness.run.probes import Probe, problems
+from skill_health.effectiveness.run.probes import Probe
 from skill_health.effectiveness.run.runs import load_run
 from skill_health.effectiveness.trial.spec import TrialSpec
 
@@ -55,7 +53,7 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def made(monkeypatch: pytest.MonkeyPatch) -> Made:
     """Trials that are made up in the place of real ones."""
     trial = Made()
-    monkeypatch.setattr(conduct, "parts", lambda: conduct.RunParts(trial, honest, problems, build_report))
+    make_up(monkeypatch, trial)
     return trial
 
 
@@ -340,13 +338,13 @@ def test_an_agent_that_sees_other_skills_costs_nothing(
         asked.append(cell)
         return replace(await honest(cell), listed=(*(skill.name for skill in cell.skills), "sums-work"))
 
-    monkeypatch.setattr(conduct, "parts", lambda: conduct.RunParts(made, leaky, problems, build_report))
+    make_up(monkeypatch, made, leaky)
     with pytest.raises(
         GateError, match=r"nothing was spent.*scripted with no skill: sums-work is listed and not staged"
     ):
         call()
     assert (made.made, len(asked)) == ([], 1), "after a leak into the control nothing else is asked"
-    monkeypatch.setattr(conduct, "parts", lambda: conduct.RunParts(made, honest, problems, build_report))
+    make_up(monkeypatch, made)
     assert call() == 0
     assert len(runs(collection)) == 1
 
@@ -360,7 +358,7 @@ def test_probes_are_made_once_for_each_set_of_skills_and_not_again(
         asked.append((cell.choice.name, tuple((skill.name, skill.placebo) for skill in cell.skills)))
         return await honest(cell)
 
-    monkeypatch.setattr(conduct, "parts", lambda: conduct.RunParts(made, ask, problems, build_report))
+    make_up(monkeypatch, made, ask)
     with pytest.raises(AbortedError):
         call("--max-runs", "3", agents="scripted:seed=1,scripted:seed=2")
     assert asked[0] == ("scripted", ())

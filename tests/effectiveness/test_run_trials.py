@@ -30,20 +30,21 @@ from run_made import (
 )
 
 from skill_health.bench.budget import Budget
+from skill_health.bench.run_folder import load_result_records
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema
 from skill_health.documents._record import TokenUsage, convert_record, record_values
 from skill_health.documents.effect_result import Invoked, Outcome, TrialResult
 from skill_health.effectiveness.plan.plan import OF_TRIALS
 from skill_health.effectiveness.run.run import OUTAGE, TrialRunner
-from skill_health.effectiveness.run.runs import folder_of, read_result, read_results
+from skill_health.effectiveness.run.runs import folder_of, read_result
 from skill_health.effectiveness.trial.spec import TrialSpec
 
 KEYS = 2 * (4 * 6 + 3)
 
 
 def results(reports: Path) -> list[TrialResult]:
-    return read_results(str(the_run(reports) / "results.jsonl"))
+    return list(load_result_records(str(the_run(reports)), TrialResult))
 
 
 @pytest.mark.slow

@@ -136,7 +136,7 @@ TRIAL_NAME = "(this trial)"
 def hide_arm(told: str, trial: Mapping[str, Any], folder: str) -> str:
     """A text without what the run put there that differs by arm.
 
-    That are the skills in the prompt, the line of the hint, and the name of the folder. `trial` is what trial.json
+    These are the skills in the prompt, the line of the hint, and the name of the folder. `trial` is what trial.json
     says, `folder` where the trial is kept.
     """
     if framed := frame_in(text(trial.get("prompt"))):
