@@ -79,7 +79,9 @@ def command(
         if not results:
             raise UsageError(f"{folder} has no results yet")
         if manifest.sandbox.network != str(granted):
-            print_lines([f"note: the run's network was {manifest.sandbox.network}, and here it is {granted}: see --network"])
+            print_lines(
+                [f"note: the run's network was {manifest.sandbox.network}, and here it is {granted}: see --network"]
+            )
         by_id = {task.id: task for task in tasks}
         trials = asyncio.run(
             rescore(folder, results, by_id, ScriptOptions(chosen, image, concurrency or os.cpu_count() or 1))
