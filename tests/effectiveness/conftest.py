@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from skill_health.effectiveness.sandbox._quota import release_folder
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
@@ -18,6 +20,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         module, call = getattr(item, "module", None), getattr(item, "callspec", None)
         if {"needs_bubblewrap", "tried"} & vars(module).keys() and not (call and "none" in call.params.values()):
             item.add_marker(pytest.mark.bubblewrap)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _mounts_released(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Runs that tests kill leave their mounts for the next start in the same folder, and here comes none."""
+    yield
+    release_folder(str(tmp_path_factory.getbasetemp()))
 
 
 @pytest.fixture
