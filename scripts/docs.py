@@ -41,11 +41,11 @@ the collection; `skill-health init` writes the former. An unknown key is an erro
 command line overrides the file. Globs work as in a `.gitignore`.
 
 A repository may be a stranger's, so its settings name only what lies inside it, and some are not for it to say: who is
-sent a key (`router.providers`), what is paid (`router.prices`), and what is started (`effectiveness.acp-command`,
-`effectiveness.acp-env`, the sandboxes `none` and `harbor:...`). These come from your own `~/.config/skill-health/config.toml`
-(`XDG_CONFIG_HOME` and Windows' `APPDATA` are heeded), which holds nothing else, or from a file that you name with
-`--config`. Which repositories' Python rules run (`custom.allow-code`) is said in the former only. See [security](security.md)
-and [custom rules](custom-rules.md).
+sent a key (`router.providers`), what is paid (`router.prices`), what is started (`effectiveness.acp-command`,
+`effectiveness.acp-env`, the sandboxes `none` and `harbor:...`), and who reaches a network (`effectiveness.network`,
+`allow-host`). These come from your own `~/.config/skill-health/config.toml` (`XDG_CONFIG_HOME` and Windows' `APPDATA` are
+heeded), which holds nothing else, or from a file that you name with `--config`. Which repositories' Python rules run
+(`custom.allow-code`) is said in the former only. See [security](security.md) and [custom rules](custom-rules.md).
 
 ```toml
 # skill-health.toml

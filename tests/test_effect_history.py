@@ -60,6 +60,19 @@ def test_the_last_line_of_each_model_and_skill_counts(tmp_path: Path) -> None:
     assert found.problems == ()
 
 
+def test_a_run_that_scored_no_target_does_not_take_the_place_of_one_that_did(tmp_path: Path) -> None:
+    none = {"target": number(None, n=0), "delta": number(None, n=0), "verdict": "not testable"}
+    whole, other = line(None, run_id="run-2", **none), line(run_id="run-2", **none)
+    only = line("pears", run_id="run-2", **none)
+    put(tmp_path, line(None), line(), whole, other, only)
+    found = read(tmp_path)
+    told = {(each.skill, each.run_id, each.verdict) for each in found.lines}
+    assert told == {(None, "run-1", "helps"), ("plums", "run-1", "helps"), ("pears", "run-2", "not testable")}
+    put(tmp_path, line(None), line(), whole | {"pairs": 2})
+    found = read(tmp_path)
+    assert {each.run_id for each in found.lines} == {"run-1"} and [each.run_id for each in found.composed] == ["run-2"]
+
+
 def test_the_latest_comes_first_and_what_is_simulated_last(tmp_path: Path) -> None:
     put(
         tmp_path, line(model="c", created="2026-11-22T05:00:00Z"), line(model="a"), line(model="s", simulated=True),

@@ -81,7 +81,7 @@ def command(
     print_lines((*describe_refused(config), *settled.notes))
     ready = settled.tasks
     if not static:
-        granted = network_choice(network, hosts)
+        granted = network_choice(network, hosts, config.effectiveness)
         ready = place_tasks(ready, name, image, granted, lambda line: print_lines([line])).tasks
     checked = check_tasks(ready, settled.skills, root, terms)
     if format_ == "json":

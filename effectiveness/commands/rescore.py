@@ -71,13 +71,17 @@ def command(
     image = config.effectiveness.image
     name = pick(sandbox or None, image, own=any(task.contained for task in tasks))
     chosen = back_end(name)
-    granted = network_choice(network, hosts)
+    granted = network_choice(network, hosts, config.effectiveness)
     tasks = place_tasks(tasks, name, image, granted, lambda line: print_lines([line])).tasks
     with locked(folder):
         kept = load_run(folder)
         results, manifest = kept.results, kept.manifest
         if not results:
             raise UsageError(f"{folder} has no results yet")
+        if manifest.sandbox.network != str(granted):
+            print_lines(
+                [f"note: the run's network was {manifest.sandbox.network}, and here it is {granted}: see --network"]
+            )
         by_id = {task.id: task for task in tasks}
         trials = asyncio.run(
             rescore(folder, results, by_id, ScriptOptions(chosen, image, concurrency or os.cpu_count() or 1))

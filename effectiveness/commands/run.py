@@ -82,10 +82,12 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
     )  # fmt: skip
     print_lines(lines)
     at_once = options["concurrency"] or AT_ONCE
-    if options["pairs"]:
-        pairs = find_pairs(options["pairs"], inputs, fit)
+    # The configuration's pairs are tried where nobody says what else to try.
+    if asked := options["pairs"] or (() if options["arms"] else inputs.config.effectiveness.pairs):
+        pairs = find_pairs(asked, inputs, fit)
         hints = options["hint"] or inputs.config.effectiveness.hint
-        chosen = with_pairs(chosen, pairs, inputs.config.router, options["arms"], hints)
+        ways = options["delivery"] or inputs.config.effectiveness.delivery
+        chosen = with_pairs(chosen, pairs, inputs.config.router, options["arms"], hints, ways)
     prepared = prepare(
         inputs,
         fit,

@@ -213,6 +213,8 @@ def cautions(models: Sequence[ComparedModelEffect], reports: tuple[EffectReport,
         yield from (f"{report.run_id} is biased: {why}" for why in report.biased)
     if reports[0].run_id == reports[1].run_id:
         yield "a run is compared with itself"
+    if all(any(model.composition for model in report.models) for report in reports):
+        yield "pairs of skills are compared by their arms alone; what is shown of them is in the report of each run"
 
 
 @dataclass(frozen=True, slots=True)

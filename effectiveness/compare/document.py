@@ -153,15 +153,16 @@ def _verdict(found: EffectComparisonReport) -> Iterator[Block]:
             f"p {p_value(each.delta.p_adjusted)} after correction.",
             strong=True,
         )
-    if not found.worse:
+    tried = [skill for model in found.models for skill in model.skills]
+    primary = [each for skill in tried for each in skill.contrasts if each.kind == "primary"]
+    if not found.worse and not primary:
+        yield Sentence("No skill is compared by itself: no task has target and control scored in both runs.")
+    elif not found.worse:
         yield Sentence("No skill is shown to have got worse. That does not show that none has.")
     untested = [
-        skill.skill
-        for model in found.models
-        for skill in model.skills
-        if not any(each.testable for each in skill.contrasts if each.kind == "primary")
+        skill.skill for skill in tried if not any(each.testable for each in skill.contrasts if each.kind == "primary")
     ]
-    if untested:
+    if untested and primary:
         names = list(dict.fromkeys(untested))
         yield Sentence(f"Not testable, because too few of their tasks changed (6 are needed): {list_some(names, 12)}.")
     yield Sentence(

@@ -61,12 +61,13 @@ from skill_health.effectiveness.effects.sheet import (
     RunTrials,
     TaskFacts,
     TrialRunFacts,
+    extended,
     read_facts,
     read_sheet,
 )
 from skill_health.effectiveness.records import AGAIN, NEGATIVE, PLACEBO, condition_of
 from skill_health.stats.estimates import Estimate
-from skill_health.stats.power import fewest_differing, preliminary_reasons
+from skill_health.stats.power import few_replications, fewest_differing, preliminary_reasons
 from skill_health.text.numbers import signed
 
 NOT_ATTRIBUTED = Attribution((), (), None)
@@ -102,16 +103,12 @@ def verdict(evidence: VerdictEvidence) -> EffectVerdict:
     success, reason = _judged(evidence)
     word, reason = _either(success, reason, evidence.efficiency)
     primary = evidence.primary
-    reasons = preliminary_reasons(
-        primary.tasks if primary else 0,
-        primary.half_width if primary else None,
-        evidence.missing,
-        evidence.margin,
-        "tasks",
-        "trials",
-        evidence.replications,
-    )
-    reasons += filter(None, [evidence.absent.uneven if evidence.absent else "", _extended(evidence.extensions)])
+    reasons: list[str] = []
+    if primary:
+        sizes = primary.tasks, primary.half_width, evidence.missing, evidence.margin
+        reasons += preliminary_reasons(*sizes, "tasks", "trials")
+    uneven = evidence.absent.uneven if evidence.absent else ""
+    reasons += filter(None, [few_replications(evidence.replications), uneven, extended(evidence.extensions)])
     return EffectVerdict(
         word=word, reason=reason, notes=tuple(_notes(evidence, word, success)), preliminary=tuple(reasons)
     )
@@ -128,14 +125,6 @@ def _either(word: VerdictWord, reason: str, efficiency: EfficiencyVerdict | None
     if word not in _RANKS or (other == "cheaper" and _RANKS.index(word) > _RANKS.index(other)):
         return other, efficiency.reason
     return word, reason
-
-
-def _extended(times: int) -> str:
-    """Why a run that was extended is preliminary, "" for one that was not."""
-    if not times:
-        return ""
-    often = {1: "once", 2: "twice"}.get(times, f"{times} times")
-    return f"extended {often}, and it could be looked at before: its p-values are those of a fixed design"
 
 
 def _judged(evidence: VerdictEvidence) -> tuple[VerdictWord, str]:

@@ -30,6 +30,7 @@ from skill_health.effectiveness.effects.sheet import (
     RunTrials,
     TaskFacts,
     TrialRunFacts,
+    extended,
     pair_arms,
 )
 from skill_health.stats.estimates import Estimate
@@ -384,8 +385,8 @@ def _record(evidence: PairEvidence, frozen: TriedPair | None, column: ModelTrial
             word=word,
             reason=reason,
             notes=tuple(_notes(evidence, word)),
-            preliminary=tuple(
-                preliminary_reasons(
+            preliminary=(
+                *preliminary_reasons(
                     len(tasks),
                     found.interaction.half_width,
                     missing,
@@ -393,7 +394,8 @@ def _record(evidence: PairEvidence, frozen: TriedPair | None, column: ModelTrial
                     "tasks",
                     "trials",
                     facts.replications,
-                )
+                ),
+                *filter(None, (extended(len(facts.extends)),)),
             ),
         ),
         declared=declared,

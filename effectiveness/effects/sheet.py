@@ -87,6 +87,14 @@ def read_facts(manifest: EffectManifest) -> TrialRunFacts:
     )
 
 
+def extended(times: int) -> str:
+    """Why a run that was extended is preliminary, "" for one that was not."""
+    if not times:
+        return ""
+    often = {1: "once", 2: "twice"}.get(times, f"{times} times")
+    return f"extended {often}, and it could be looked at before: its p-values are those of a fixed design"
+
+
 @dataclass(frozen=True, slots=True)
 class PairArms:
     """The arms of two skills by name. `together` are both skills, in each order that the run has."""

@@ -59,5 +59,5 @@ def choices(options: Mapping[str, Any], configured: Effectiveness) -> TrialChoic
         max_usd=options.get("max_usd_per_trial"),
         weaker_proof=tuple(options.get("weaker_proof") or ()),
         settings={"acp-command": configured.acp_command, "acp-env": dict(configured.acp_env)},
-        network=network_choice(options.get("network"), options.get("hosts") or ()),
+        network=network_choice(options.get("network"), options.get("hosts") or (), configured),
     )

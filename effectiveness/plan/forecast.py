@@ -251,8 +251,7 @@ _USUALLY = 0.5
 def study_notes(plan: TrialPlan, rates: Rates) -> list[str]:
     """What can be detected, the least p, and where no verdict can be reached; the best case each time."""
     pairs, arms = plan.choices.pairs, plan.choices.arms
-    both = any(arm.subset[:2] == pair.skills[::-1] for arm in arms for pair in pairs)
-    found = pair_notes(pairs, plan.tasks, len(plan.models), both)
+    found = pair_notes(pairs, plan.tasks, arms, len(plan.models))
     if pairs and not any(arm.condition == TARGET for arm in arms):
         return found
     return [*_collection(plan, rates), *_skills(plan), *_left_out(plan), *_controls(plan), *found]

@@ -59,9 +59,16 @@ def _two(text: str, known: Collection[str]) -> tuple[str, str]:
 
 
 def with_pairs(
-    chosen: TrialChoices, pairs: Sequence[TriedPair], routing: RouterSettings, more: Iterable[str], hints: str
+    chosen: TrialChoices,
+    pairs: Sequence[TriedPair],
+    routing: RouterSettings,
+    more: Iterable[str],
+    hints: str,
+    deliveries: Sequence[str],
 ) -> TrialChoices:
     """The choices with the arms of these pairs, after `more` arms; both orders if every agent lists skills as given.
+
+    They are crossed with hints and deliveries as all arms are.
 
     Raises UsageError for a skill whose name an arm cannot have.
     """
@@ -73,14 +80,18 @@ def with_pairs(
             raise UsageError(f"the skill {odd!r} cannot be tried in a pair: its name means something else in an arm")
         orders = [f"{first}{JOIN}{second}", f"{second}{JOIN}{first}"][: 1 + both]
         names += [Arm(SUBSET, each).name for each in (first, second, *orders)]
-    return replace(chosen, arms=parse_arms([CONTROL, *names], hints), pairs=tuple(pairs))
+    return replace(chosen, arms=parse_arms([CONTROL, *names], hints, deliveries), pairs=tuple(pairs))
 
 
-def pair_notes(pairs: Sequence[TriedPair], tasks: Sequence[Task], agents: int, both_orders: bool) -> list[str]:
+def pair_notes(pairs: Sequence[TriedPair], tasks: Sequence[Task], arms: Sequence[Arm], agents: int) -> list[str]:
     """What the forecast says of pairs: how many tasks each has, and whether a verdict can be reached."""
     from skill_health.stats.power import fewest_differing
 
-    needed = fewest_differing(max(1, len(pairs) * agents))
+    both_orders = any(arm.subset == pair.skills[::-1] for arm in arms for pair in pairs)
+    # Each delivery, and each hint, is a pair of its own.
+    ways = {(arm.delivery, arm.hint) for arm in arms if any({*arm.subset} == {*pair.skills} for pair in pairs)}
+    together = len(pairs) * len(ways) * agents
+    needed = fewest_differing(max(1, together))
     lines, few = [], []
     for pair in pairs:
         wanted = [{*(task.target_skills or ())} & {*pair.skills} for task in tasks]
@@ -92,7 +103,7 @@ def pair_notes(pairs: Sequence[TriedPair], tasks: Sequence[Task], agents: int, b
     if few:
         lines.append(
             f"warning: no verdict on {list_some(few, 6)} can be reached: {needed} tasks must differ with "
-            f"{len(pairs) * agents} tested together"
+            f"{together} tested together"
         )
     if pairs:
         lines.append(

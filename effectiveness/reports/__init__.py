@@ -11,7 +11,7 @@ from skill_health.bench import report_formats
 from skill_health.bench.report_formats import format_names, load_format
 from skill_health.documents.effect_report import EffectReport
 
-TABLES = ("contrasts", "arms", "tasks", "composition", "trials")
+TABLES = ("contrasts", "arms", "tasks", "contributions", "composition", "trials")
 """What a format that holds one table at a time can show; trials are no part of a report, see `csv_.trials`."""
 
 

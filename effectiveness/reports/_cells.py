@@ -120,12 +120,12 @@ def creations(arm: ArmFigures) -> str:
     ]
     rest = f" ({', '.join(lacking)}: done without)" if lacking else ""
     took = ", ".join(
-        f"{MEASURES[name]} {quantity(getattr(made, name))} n {getattr(made, name).n:,}" for name in _WRITING
+        f"{MEASURES[name]} {quantity(getattr(made, name))} n {getattr(made, name).n:,}" for name in WRITING
     )
     return f"{arm.arm}: skills written in {made.written:,} of {count(arm.trials, 'trial')}{rest}. Of what a trial took, the writing took: {took}."
 
 
-_WRITING = ("input_tokens", "output_tokens", "cost_usd", "duration_ms")
+WRITING = ("input_tokens", "output_tokens", "cost_usd", "duration_ms")
 _MEANINGS = {
     (FULL, TARGET): "crowding, what the rest of the collection adds to the target or takes from it",
     (ORDER, FULL): "the effect of the order in which skills are listed",

@@ -22,7 +22,7 @@ from skill_health.documents.effect_report import (
 from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.effects.contrasts import DELTAS, HOLM
 from skill_health.effectiveness.reports import TABLES
-from skill_health.effectiveness.reports._cells import MEASURES
+from skill_health.effectiveness.reports._cells import MEASURES, WRITING
 
 EXTENSION = ".csv"
 _NUMBER = ("value", "low", "high", "n", "clusters", "p", "p_adjusted", "method", "note")
@@ -132,9 +132,14 @@ def _arms(report: EffectReport) -> Iterator[Row]:
             for each in arm.best_of:
                 numbers |= {f"pass_at_{each.k}": each.pass_at_k, f"best_reward_of_{each.k}": each.reward}
             numbers |= {name: getattr(arm, name) for name in ("success_given_invoked", *MEASURES)}
+            numbers |= {"skill_calls": arm.skill_calls} if arm.skill_calls else {}
+            if arm.creation:
+                # Of these the writing alone: a part of the figures of the same name.
+                numbers |= {f"writing_{name}": getattr(arm.creation, name) for name in WRITING}
             for measure, number in numbers.items():
                 yield {
                     **part.place, **{name: getattr(arm, name) for name in ("arm", "trials", "tasks", "missing")},
+                    **{name: getattr(arm.creation, name, None) for name in _OF_CREATION},
                     "flags": " ".join(arm.flags), "measure": measure, **_number(number),
                 }  # fmt: skip
 
@@ -147,6 +152,16 @@ def _tasks(report: EffectReport) -> Iterator[Row]:
                 yield {"model": model.model, **own, "arm": arm, **{key: getattr(found, key) for key in _OF_ARM}}
 
 
+def _contributions(report: EffectReport) -> Iterator[Row]:
+    """One row for each skill that an arm leaves out."""
+    for model in report.models:
+        for each in model.contributions:
+            yield {
+                "model": model.model, **{name: _flag(getattr(each, name)) for name in _OF_CONTRIBUTION},
+                "above": " ".join(each.above), **_number(each.delta),
+            }  # fmt: skip
+
+
 def _composition(report: EffectReport) -> Iterator[Row]:
     """One row for each figure of a pair."""
     for model in report.models:
@@ -154,6 +169,9 @@ def _composition(report: EffectReport) -> Iterator[Row]:
             own = {name: getattr(pair, name) for name in _OF_PAIR} | {
                 "model": model.model,
                 "verdict": pair.verdict.word,
+                "verdict_p_adjusted": pair.p_adjusted,
+                "truth_p_adjusted": pair.truth_p_adjusted,
+                **{f"equivalence_{name}": getattr(pair.equivalence, name) for name in _OF_EQUIVALENCE},
                 "preliminary": "; ".join(pair.verdict.preliminary),
             }
             parts = (
@@ -167,6 +185,9 @@ def _composition(report: EffectReport) -> Iterator[Row]:
 
 
 _OF_PAIR = ("first", "second", "variant", "tasks", "differing", "of_first", "of_second", "of_both", "missing", "truth")
+_OF_EQUIVALENCE = ("margin", "p", "low", "high")
+_OF_CONTRIBUTION = ("rank", "skill", "against", "tasks", "testable")
+_OF_CREATION = ("written", "nothing", "unusable")
 _OF_TASK = ("task_id", "slug", "skill", "category", "difficulty", "flip")
 _OF_ARM = ("n", "passes", "success", "reward")
 _TABLES: Mapping[str, tuple[list[str], Callable[[EffectReport], Iterator[Row]]]] = {
@@ -183,7 +204,21 @@ _TABLES: Mapping[str, tuple[list[str], Callable[[EffectReport], Iterator[Row]]]]
         ],
         _contrasts,
     ),
-    "arms": ([*_PLACE, "arm", "trials", "tasks", "missing", "flags", "measure", *_NUMBER], _arms),
+    "arms": ([*_PLACE, "arm", "trials", "tasks", "missing", *_OF_CREATION, "flags", "measure", *_NUMBER], _arms),
     "tasks": (["model", *_OF_TASK, "arm", *_OF_ARM], _tasks),
-    "composition": (["model", *_OF_PAIR, "verdict", "preliminary", "measure", *_NUMBER], _composition),
+    "contributions": (["model", *_OF_CONTRIBUTION, "above", *_NUMBER], _contributions),
+    "composition": (
+        [
+            "model",
+            *_OF_PAIR,
+            "verdict",
+            "verdict_p_adjusted",
+            "truth_p_adjusted",
+            *(f"equivalence_{name}" for name in _OF_EQUIVALENCE),
+            "preliminary",
+            "measure",
+            *_NUMBER,
+        ],
+        _composition,
+    ),
 }

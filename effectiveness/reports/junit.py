@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from skill_health.bench.report_formats import PLAIN, RenderOptions
 from skill_health.documents.effect_report import EffectReport, ModelEffectReport, TaskArmCounts, TaskReport
-from skill_health.effectiveness.reports import _cells
+from skill_health.effectiveness.reports import _cells, _composition
 from skill_health.text.numbers import count, points
 from skill_health.text.terminal import table_line
 
@@ -66,6 +66,11 @@ def _summary(report: EffectReport, model: ModelEffectReport) -> str:
             f"{_cells.tested(primary)}: {verdict.word}"
         )
     said += [f"Preliminary: {why}" for why in verdict.preliminary]
+    said += (
+        f"{_composition.name(pair)}: {pair.verdict.word}, interaction {points(pair.interaction)} points, "
+        f"{count(pair.tasks, 'task')}"
+        for pair in model.composition
+    )
     said += filter(None, [_cells.efficiency(model), _cells.missing(model)])
     return "\n".join(said)
 

@@ -50,16 +50,21 @@ def record_again(reports: str, manifest: EffectManifest, report: EffectReport, r
     Raises UsageError where the history cannot be read or written.
     """
     path = os.path.join(reports, HISTORY)
-    last: dict[tuple[str, str | None], EffectHistoryLine] = {}
+    last: dict[tuple[str, str | None, bool], EffectHistoryLine] = {}
     for _, raw in read_backwards(path):
         with suppress(ValueError):
             line = decode_record(raw, EffectHistoryLine)
-            last.setdefault((line.model, line.skill), line)
-    known = [(line, last.get((line.model, line.skill))) for line in history_lines(manifest, report, results)]
+            last.setdefault(_subject(line), line)
+    known = [(line, last.get(_subject(line))) for line in history_lines(manifest, report, results)]
     lines = [line for line, old in known if old and old.run_id == line.run_id and old != line]
     for line in lines:
         append_history(path, record_values(line))
     return len(lines)
+
+
+def _subject(line: EffectHistoryLine) -> tuple[str, str | None, bool]:
+    """What a line is about: where a run of pairs follows one of skills, each has a last line of its own."""
+    return line.model, line.skill, line.about_pairs_alone
 
 
 def _lines(

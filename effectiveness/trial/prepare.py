@@ -80,7 +80,9 @@ async def start_again(task: Task, sandbox: BackEnd, image: str) -> Preparation:
         try:
             at = workplace(task, places, sandbox, image)
             if not task.preparation:
-                return Preparation({**files_of(at.own.files if at.own else ""), **{file.path: file for file in task.files}})
+                return Preparation(
+                    {**files_of(at.own.files if at.own else ""), **{file.path: file for file in task.files}}
+                )
             await to_the_end(asyncio.to_thread(stage_start, task, places, sandbox))
             notes = await _run_all(task, at)
             return Preparation(await to_the_end(asyncio.to_thread(_read, read_tree(places.workspace), {})), notes)

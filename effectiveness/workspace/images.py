@@ -14,6 +14,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from skill_health.config.settings import Effectiveness
 from skill_health.core.errors import UsageError
 from skill_health.core.files import open_binary
 from skill_health.effectiveness.sandbox._api import BackEnd, ImageClient, OwnImage, SandboxLimits, SandboxSession
@@ -72,6 +73,9 @@ def drop_copies() -> None:
 atexit.register(drop_copies)
 
 
+GATEWAY = "gateway"
+
+
 @dataclass(frozen=True, slots=True)
 class NetworkChoice:
     """What a user permits beside the gateway: to whom ("gateway" to nobody, "scripts", "all"), and further hosts.
@@ -79,12 +83,12 @@ class NetworkChoice:
     What a task declares is granted then, and these hosts, to every task.
     """
 
-    whom: str = "gateway"
+    whom: str = GATEWAY
     hosts: tuple[str, ...] = ()
 
     def grant(self, task: Task) -> NetworkGrant | None:
         """What a task is granted."""
-        if self.whom == "gateway":
+        if self.whom == GATEWAY:
             return None
         asked = task.resources
         if asked is not None and asked.network == "public" and not self.hosts:
@@ -100,11 +104,15 @@ class NetworkChoice:
 GATEWAY_ONLY = NetworkChoice()
 
 
-def network_choice(whom: str | None, hosts: Sequence[str]) -> NetworkChoice:
-    """What the command line says. Raises UsageError for hosts that nobody may reach."""
-    if hosts and whom in (None, "gateway"):
-        raise UsageError("--allow-host names hosts for somebody: give --network scripts, or all")
-    return NetworkChoice(whom or "gateway", tuple(hosts))
+def network_choice(whom: str | None, hosts: Sequence[str], configured: Effectiveness) -> NetworkChoice:
+    """What the command line says, else the configuration. Raises UsageError for hosts that nobody may reach."""
+    granted = whom or configured.network
+    # Who is granted nothing on the command line is granted no host of the configuration either.
+    named = tuple(hosts) or (configured.allow_host if whom != GATEWAY else ())
+    if named and granted == GATEWAY:
+        said = "--allow-host names" if hosts else "effectiveness.allow-host of the configuration names"
+        raise UsageError(f"{said} hosts for somebody: give --network scripts, or all")
+    return NetworkChoice(granted, named)
 
 
 def place_tasks(

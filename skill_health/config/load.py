@@ -27,9 +27,11 @@ USERS_OWN = (
     "router.prices",
     "effectiveness.acp-command",
     "effectiveness.acp-env",
+    "effectiveness.network",
+    "effectiveness.allow-host",
     "custom.allow-code",
 )
-"""What a repository does not decide: who is sent a key, what is paid, and which program is started."""
+"""What a repository does not decide: who is sent a key, what is paid, what is started, who reaches a network."""
 _UNSAFE_SANDBOX = "none"
 _PATHS = ("baseline", "profile", "daily.reports")
 _GLOBS = ("claims", "mechanisms", "activation", "prompts", "tasks")
@@ -93,6 +95,8 @@ def _on_top(config: Config, users: Config) -> Config:
         effectiveness=trials._replace(
             acp_command=trials.acp_command or trial.acp_command, acp_env={**trial.acp_env, **trials.acp_env},
             sandbox=trials.sandbox or trial.sandbox,
+            network=trial.network if trials.network == Effectiveness().network else trials.network,
+            allow_host=trials.allow_host or trial.allow_host,
         ),
     )  # fmt: skip
 
@@ -119,7 +123,9 @@ def _of_repository(settings: dict[str, Any], path: str, root: str) -> Config:
         refused=tuple(f"{_place(path, *key.split('.'))}: {key}" for key in refused),
         custom=custom._replace(allow_code=()),
         router=router._replace(providers=RouterSettings().providers, prices=RouterSettings().prices),
-        effectiveness=trials._replace(acp_command=Effectiveness().acp_command, acp_env=Effectiveness().acp_env),
+        effectiveness=trials._replace(
+            **{name: getattr(Effectiveness(), name) for name in ("acp_command", "acp_env", "network", "allow_host")}
+        ),
     )
 
 

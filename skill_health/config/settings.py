@@ -151,7 +151,11 @@ class JudgeSettings(NamedTuple):
 
 
 class Effectiveness(NamedTuple):
-    """The effectiveness benchmark. `sandbox` "" is the first that works; `acp_*` say how an ACP agent is started."""
+    """The effectiveness benchmark.
+
+    `sandbox` "" is the first that works; `pairs` are tried in the place of `arms`. `acp_*` say how
+    an ACP agent is started.
+    """
 
     agents: tuple[str, ...] = ()
     arms: tuple[str, ...] = (
@@ -163,12 +167,15 @@ class Effectiveness(NamedTuple):
         "target_plus_one",
         "target_plus_unrelated",
     )
+    pairs: tuple[str, ...] = ()
     hint: str = "no"
     delivery: tuple[str, ...] = ("files",)
     reps: int = 3
     seed: int = 1
     sandbox: str = ""
     image: str = ""
+    network: str = "gateway"
+    allow_host: tuple[str, ...] = ()
     margin: float = 0.10
     acp_command: tuple[str, ...] = ()
     acp_env: Mapping[str, str] = {}

@@ -106,6 +106,7 @@ CHOICES = {
     "fail-on": (*SEVERITIES, "never"), "router.mode": ("text", "json_schema"),
     "router.abstention": ("most-right", "balanced"), "router.indexing": ("description", "body", "content"),
     "router.namesakes": ("refuse", "skip", "path"), "effectiveness.hint": ("no", "also", "only"),
+    "effectiveness.network": ("gateway", "scripts", "all"),
 }  # fmt: skip
 NOT_EMPTY = frozenset(("profile", "daily.reports", "per-path.glob", "router.listing", "router.template"))
 PROVIDER_POSITIVE = ("concurrency", "max-output-tokens", "timeout", "idle-timeout")

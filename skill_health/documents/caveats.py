@@ -8,7 +8,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from skill_health.documents.effect_history import ModelEffect
-from skill_health.documents.skill_record import SkillRouted
+from skill_health.documents.skill_record import MeasuredPair, SkillRouted
 
 
 class RoutingFacts(NamedTuple):
@@ -39,7 +39,7 @@ class CaveatKind:
     phrase: str = ""
     sign: str = ""
     routing: Callable[[RoutingFacts], bool | Sequence[str]] = lambda _: False
-    effect: Callable[[ModelEffect], bool | Sequence[str]] = lambda _: False
+    effect: Callable[[ModelEffect | MeasuredPair], bool | Sequence[str]] = lambda _: False
 
 
 class Caveat(Enum):
@@ -125,8 +125,8 @@ def find_skill_caveats(run: SkillRouted) -> tuple[FoundCaveat, ...]:
     return find_routing_caveats(RoutingFacts(run.simulated, run.local, bool(run.changed), run.trusted, run.selection))
 
 
-def find_effect_caveats(run: ModelEffect) -> tuple[FoundCaveat, ...]:
-    """The caveats of an effect."""
+def find_effect_caveats(run: ModelEffect | MeasuredPair) -> tuple[FoundCaveat, ...]:
+    """The caveats of an effect, or of two skills together."""
     return _found((caveat, caveat.value.effect(run)) for caveat in Caveat)
 
 

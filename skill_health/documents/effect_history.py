@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal, NamedTuple, get_args
 
 from msgspec import Meta
 
@@ -116,6 +116,11 @@ class EffectHistoryLine(OpenRecord, frozen=True, kw_only=True):
     alone.
     """
 
+    @property
+    def about_pairs_alone(self) -> bool:
+        """Whether it says nothing of any single skill, nor of the collection."""
+        return bool(self.pairs) and self.delta.value is None
+
 
 class EffectHistoryFigure(OpenRecord, frozen=True, kw_only=True):
     """A success rate, or a difference of two, with its 95 % interval."""
@@ -163,16 +168,24 @@ class ModelEffect(Record, frozen=True, kw_only=True):
     """What nobody sees of an agent that ran under a weaker proof; empty for all others."""
 
 
+class PairRun(NamedTuple):
+    """A run in which a model tried pairs of skills: when it began, which, and the model."""
+
+    time: str
+    run_id: str
+    model: str
+
+
 @dataclass(frozen=True, slots=True)
 class Effects:
     """The last line of each model and skill, by model and then by skill, the collection's first; and the problems.
 
-    `composed` are the time and the id of the last run of each model that tried pairs of skills.
+    `composed` are the runs of each model that tried pairs of skills, the latest first.
     """
 
     lines: tuple[ModelEffect, ...] = ()
     problems: tuple[str, ...] = ()
-    composed: tuple[tuple[str, str], ...] = ()
+    composed: tuple[PairRun, ...] = ()
 
     def of(self, skill: str | None) -> tuple[ModelEffect, ...]:
         """What the models say of a skill, the latest first; those that asked no model come last."""
@@ -199,25 +212,27 @@ def read_effects(
     if not os.path.lexists(os.path.join(folder, HISTORY)):
         return None
     last: dict[tuple[str, str | None], EffectHistoryLine] = {}
+    unmeasured: dict[tuple[str, str | None], EffectHistoryLine] = {}
     seen: set[tuple[str, str]] = set()
     marks = {"kind": KIND, "version": VERSION}
     lines = HistoryTail(folder, HISTORY, EffectHistoryLine, marks, _is_sound)
-    composed: dict[str, tuple[str, str]] = {}
+    composed: set[PairRun] = set()
     for line in lines:
         run = (line.model, line.run_id)
         if line.pairs:
-            composed.setdefault(line.model, (line.created, line.run_id))
-            if line.delta.value is None:
-                # It measured no skill, so what is known of them stays.
+            composed.add(PairRun(line.created, line.run_id, line.model))
+            if line.about_pairs_alone:
                 continue
         # The line of a collection stands before those of its skills, and so comes after them here.
         if not about or (run in seen if line.skill is None else _is_about(line, about)):
-            last.setdefault((line.model, line.skill), line)
+            # What tried no target, or scored none of its trials, measured no skill: what is known of them stays.
+            (unmeasured if line.delta.value is None else last).setdefault((line.model, line.skill), line)
             seen.add(run)
+    last = unmeasured | last
     order = sorted(last, key=lambda key: (key[0], key[1] is not None, key[1] or ""))
     digests = now() if last else {}
     told = tuple(_effect(last[key], digests) for key in order)
-    return Effects(told, lines.problems, tuple(composed[model] for model in sorted(composed)))
+    return Effects(told, lines.problems, tuple(sorted(composed, reverse=True)))
 
 
 def _is_about(line: EffectHistoryLine, skills: Collection[str]) -> bool:

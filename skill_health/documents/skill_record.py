@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta
 
 from skill_health.documents._record import Amount, Count, Figure, NotedFigure, Record, RunIdText, Share, TimeText
+from skill_health.documents.effect_composition import PairTruth, PairWord
 from skill_health.documents.effect_history import ModelEffect
 from skill_health.documents.judge_report import CalibrationSummary, SkillScores
 from skill_health.documents.next_steps import NextStep, SharedStep
@@ -91,6 +92,8 @@ class SkillRecord(Record, frozen=True, kw_only=True):
     """What is missing, in the order of the questions."""
     risk: SkillRisk | None = None
     """How likely it loses its requests; absent where the last daily run did not rate it."""
+    pairs: tuple[MeasuredPair, ...] = ()
+    """How it does beside others: the last run of each model that tried the two, real ones first, then the latest."""
 
 
 class SkillRisk(Record, frozen=True, kw_only=True):
@@ -177,6 +180,46 @@ class SkillEffects(Record, frozen=True, kw_only=True):
     bundles: tuple[ModelEffect, ...] = ()
     """The last run of each model with a bundle that the skill is in. What a bundle does is not what one of its skills
     does, so these decide no state."""
+
+
+class MeasuredPair(Record, frozen=True, kw_only=True):
+    """Two skills together, by the last run of one model that tried them."""
+
+    first: str
+    """The skill whose name sorts first."""
+    second: str
+    variant: str
+    """What the arms had beside the skills: +hint, or empty for nothing."""
+    model: str
+    """Agent and model as they were named."""
+    run_id: str
+    time: TimeText
+    """When the run began, in UTC."""
+    simulated: bool
+    """Whether no agent was run."""
+    unproved: str = ""
+    """What nobody sees of an agent that ran under a weaker proof; empty for all others."""
+    changed: bool | None
+    """Whether one of the two is another one now; null where that is not known."""
+    biased: tuple[str, ...]
+    """Why nothing of it is to be trusted."""
+    preliminary: tuple[str, ...]
+    """Why it is not final."""
+    verdict: PairWord
+    """What the rules came to."""
+    reason: str
+    """Why."""
+    tasks: Count
+    """Tasks with a scored trial in all arms of the pair."""
+    interaction: NotedFigure
+    """Both less the first less the second plus none, of success rates, -2 to 2: zero where the effects add up."""
+    truth: PairTruth | None
+    """Whether it is true what the collection says of the two; null where it says nothing."""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Which pair it is: the skills, and what the arms had beside them."""
+        return self.first, self.second, self.variant
 
 
 class JudgedEffect(Record, frozen=True, kw_only=True):

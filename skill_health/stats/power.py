@@ -275,6 +275,10 @@ def preliminary_reasons(
         reasons.append(f"half-width {100 * half_width:.1f} pp exceeds the declared effect of {100 * effect:.1f} pp")
     if missing_share > MOST_MISSING:
         reasons.append(f"{100 * missing_share:.1f} % of the {calls} are missing (more than {100 * MOST_MISSING:.0f} %)")
-    if replications is not None and replications < FEW_REPLICATIONS:
-        reasons.append(f"fewer than {FEW_REPLICATIONS} replications ({replications})")
-    return reasons
+    return reasons + list(filter(None, [few_replications(replications)]))
+
+
+def few_replications(count: int | None) -> str:
+    """Why a run of so few replications is preliminary, "" for one with enough, or where nobody planned them."""
+    few = count is not None and count < FEW_REPLICATIONS
+    return f"fewer than {FEW_REPLICATIONS} replications ({count})" if few else ""

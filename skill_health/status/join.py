@@ -20,6 +20,7 @@ from skill_health.documents.effect_history import read_effects
 from skill_health.lint.pipeline import LintResult, lint
 from skill_health.lint.report import BASELINE, LintReport
 from skill_health.profiles import COMPAT
+from skill_health.status.composed import read_composed
 from skill_health.status.judged import read_judged
 from skill_health.status.next_steps import CommandBuilder
 from skill_health.status.records import build_records, read_skill_routing, summaries
@@ -156,10 +157,16 @@ def read_joined(
     effects = read_effects(folder, lambda: digests, tuple(digests))
     names = names_now(root, result.facts)
     judged = read_judged(folder, effects)
-    records = build_records(report, result, routed, effects, config.fail_on, names, digests, judged)
+    composed = read_composed(folder, effects, digests)
+    records = build_records(report, result, routed, effects, config.fail_on, names, digests, judged, composed)
     key = risk_key(root, config, report.version, result.entries, names) if rated else ""
     records, risk = with_risks(records, rated, key)
-    problems = (*(routed.problems if routed else ()), *(effects.problems if effects else ()), *judged.problems)
+    problems = (
+        *(routed.problems if routed else ()),
+        *(effects.problems if effects else ()),
+        *judged.problems,
+        *composed.problems,
+    )
     notes = (*report.warnings, *problems)
     place = CommandBuilder(tuple(paths), report.prefix)
     status = CollectionStatus(records, routed, effects, place, report.version, report.profile, notes, risk)

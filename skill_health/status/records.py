@@ -32,6 +32,7 @@ from skill_health.lint.pipeline import LintResult
 from skill_health.lint.report import LintReport
 from skill_health.registries.records import Registries
 from skill_health.rules._api import Severity
+from skill_health.status.composed import ComposedSkills
 from skill_health.status.judged import JudgedSkills
 
 REPORT = "report.json"
@@ -183,13 +184,14 @@ def build_records(
     names: Mapping[str, Sequence[str]],
     digests: Mapping[str, str | None],
     judged: JudgedSkills | None = None,
+    composed: ComposedSkills | None = None,
 ) -> tuple[SkillRecord, ...]:
     """The records of the skills that were asked for, in the order of their paths. Pure.
 
     `fail_on` is the severity from which a finding fails a skill
     ("never" for none). `names` are those that a run of the router may list a skill by (see `router_history.names_now`):
     measurements go by name, and a name that several skills share is given none. `digests` are those of now, by name,
-    `judged` what judgings say of the same runs.
+    `judged` what judgings say of the same runs, `composed` what is known of pairs of skills.
     """
     registries = result.registries or Registries()
     prompts = Counter(each.data.get("expected_primary_skill") for each in registries.prompts or ())
@@ -223,6 +225,7 @@ def build_records(
                 routing=routing,
                 effect=benefit,
                 next=(),
+                pairs=composed.of(name) if composed and alone else (),
             )
         )
     return tuple(records)

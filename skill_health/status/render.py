@@ -31,6 +31,7 @@ from skill_health.documents.skill_record import (
     SkillRouting,
     TopShare,
 )
+from skill_health.status.composed import all_pairs, pair_line, pairs_cell
 from skill_health.status.judged import judged_line
 from skill_health.status.next_steps import CommandBuilder, grouped, steps
 from skill_health.status.records import RoutedSkills
@@ -52,6 +53,8 @@ from skill_health.text.terminal import (
 )
 
 HEAD = ("skill", "health", "recall %", "effect, points")
+WITH_PAIRS = "with others"
+"""The column of pairs of skills, which is there where some were tried."""
 LOOK = "!"
 _SIGNS = "; ".join(f"{each.value.sign} {each.value.meaning.partition(';')[0]}" for each in Caveat if each.value.sign)
 MARKS = (
@@ -59,6 +62,10 @@ MARKS = (
     "model, with its 95 % interval and n calls. effect: success with the skill less that without, in percentage points, "
     f"with its 95 % interval and n tasks. {_SIGNS}; "
     f"{LOOK} most requests are lost."
+)
+PAIR_MARKS = (
+    f"{WITH_PAIRS}: the verdicts on the skill beside each that it was tried with; of one the interaction in percentage points "
+    "of success, zero where the effects add up, with its 95 % interval and n tasks."
 )
 
 
@@ -139,10 +146,19 @@ def effect_line(effect: ModelEffect) -> str:
     )
 
 
-def rows(status: CollectionStatus) -> Iterator[tuple[str, str, str, str]]:
-    """One row for each skill."""
+def table(status: CollectionStatus) -> list[tuple[str, ...]]:
+    """The head, and one row for each skill; with a column of pairs where some were tried."""
+    paired = any(each.pairs for each in status.records)
+    rows: list[tuple[str, ...]] = [(*HEAD, WITH_PAIRS) if paired else HEAD]
     for each in status.records:
-        yield each.name, health_cell(each.health), routing_cell(each.routing), effect_cell(each.effect)
+        row = each.name, health_cell(each.health), routing_cell(each.routing), effect_cell(each.effect)
+        rows.append((*row, pairs_cell(each.pairs)) if paired else row)
+    return rows
+
+
+def _marks(status: CollectionStatus) -> list[str]:
+    """What the columns and the signs in them mean."""
+    return [MARKS, *([PAIR_MARKS] if any(each.pairs for each in status.records) else [])]
 
 
 def summary(status: CollectionStatus) -> str:
@@ -172,25 +188,26 @@ def render_records_text(
     width = max(width, NARROWEST)
     lines = [*wrapped(summary(status), width), "", *_table(status, width, color, ascii_only)]
     lines += ["", *_models(status, width), *_next(status, width, color)]
-    for text in (*status.notes, MARKS):
+    for text in (*status.notes, *_marks(status)):
         lines += wrapped(f"- {text}", width, "  ")
     page = "\n".join(lines).rstrip() + "\n"
     return to_ascii(page) if ascii_only else page
 
 
 def _table(status: CollectionStatus, width: int, color: bool, ascii_only: bool) -> Iterator[str]:
-    found = [tuple(ascii_values(list(row)) if ascii_only else row) for row in (HEAD, *rows(status))]
+    found = [tuple(ascii_values(list(row)) if ascii_only else row) for row in table(status)]
     cells = [[cut(cell, width) for cell in row] for row in found]
-    widths = [max(columns(row[at]) for row in cells) for at in range(len(HEAD))]
-    first = min(widths[0], _SKILL, width - sum(widths[1:]) - 6)
+    head = cells[0]
+    widths = [max(columns(row[at]) for row in cells) for at in range(len(head))]
+    first = min(widths[0], _SKILL, width - sum(widths[1:]) - 2 * (len(head) - 1))
     if first < min(widths[0], 12):
         for name, *others in cells[1:]:
             yield paint(cut(name, width), "bold", color)
-            for title, cell in zip(HEAD[1:], others, strict=True):
+            for title, cell in zip(head[1:], others, strict=True):
                 yield f"  {cut(f'{title}: {cell}', width - 2)}"
         return
     for number, row in enumerate(cells):
-        left = [padded(squeezed(row[0], first), first), *(padded(row[at], widths[at]) for at in range(1, len(HEAD)))]
+        left = [padded(squeezed(row[0], first), first), *(padded(row[at], widths[at]) for at in range(1, len(head)))]
         line = "  ".join(left).rstrip()
         yield paint(line, "bold", color) if number == 0 else line
 
@@ -203,6 +220,8 @@ def _models(status: CollectionStatus, width: int) -> Iterator[str]:
         parts.append(("Effect of the whole collection by", map(effect_line, whole)))
     if status.effects and (bundles := list(_bundles(status.effects))):
         parts.append((BUNDLES_TITLE, bundles))
+    if pairs := list(_pairs(status)):
+        parts.append((PAIRS_TITLE, pairs))
     if told := list(_judged(status)):
         parts.append((JUDGED_TITLE, told))
     if status.risk:
@@ -224,6 +243,18 @@ def _bundles(effects: Effects) -> Iterator[str]:
     yield from map(effect_line, found[:_BUNDLES])
     if len(found) > _BUNDLES:
         yield f"and {len(found) - _BUNDLES} more, in the record of each of their skills"
+
+
+PAIRS_TITLE = "Composition: two skills together"
+_PAIRS = 40
+
+
+def _pairs(status: CollectionStatus) -> Iterator[str]:
+    """A line for each pair and model."""
+    found = all_pairs(status.records)
+    yield from (pair_line(each) for each in found[:_PAIRS])
+    if len(found) > _PAIRS:
+        yield f"and {len(found) - _PAIRS} more, in the records of their skills"
 
 
 def _judged(status: CollectionStatus) -> Iterator[str]:
@@ -262,13 +293,16 @@ def render_records_markdown(status: CollectionStatus) -> str:
 
 def _lines(status: CollectionStatus) -> Iterator[str]:
     yield from ("# Skill health: status", "", _text(summary(status)), "")
-    yield from markdown_table(HEAD, [[_text(cell) for cell in row] for row in rows(status)])
+    head, *rows = table(status)
+    yield from markdown_table(head, [[_text(cell) for cell in row] for row in rows])
     if status.routed and status.routed.models:
         yield from ("## Routing", "", *(f"- {_text(routing_line(run))}" for run in status.routed.models), "")
     if status.effects and (whole := status.effects.of(None)):
         yield from ("## Effect of the whole collection", "", *(f"- {_text(effect_line(each))}" for each in whole), "")
     if status.effects and (bundles := list(_bundles(status.effects))):
         yield from (f"## {BUNDLES_TITLE}", "", *(f"- {_text(line)}" for line in bundles), "")
+    if pairs := list(_pairs(status)):
+        yield from (f"## {PAIRS_TITLE}", "", *(f"- {_text(line)}" for line in pairs), "")
     if judged := list(_judged(status)):
         yield from (f"## {JUDGED_TITLE}", "", *(f"- {_text(line)}" for line in judged), "")
     if status.risk:
@@ -282,7 +316,7 @@ def _lines(status: CollectionStatus) -> Iterator[str]:
         yield "Nothing: every question is answered for every skill."
     yield ""
     yield from (f"- {_text(note)}" for note in status.notes)
-    yield f"- {markdown_text(MARKS)}"
+    yield from (f"- {markdown_text(text)}" for text in _marks(status))
 
 
 def _code(command: str) -> str:

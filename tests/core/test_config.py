@@ -510,6 +510,7 @@ PROVIDER = (
 )
 PRICE = '[router.prices."openai:m"]\ninput = 0\noutput = 0\n'
 AGENT = '[effectiveness]\nacp-command = ["sh", "-c", "touch sprung"]\nacp-env = { A = "b" }\nsandbox = "none"\n'
+AGENT += 'network = "all"\nallow-host = ["a.example"]\n'
 
 
 @pytest.mark.parametrize("sandbox", ["none", "harbor:daytona", "harbor:package.module:Class"])
@@ -527,8 +528,10 @@ def test_where_keys_and_money_go_is_not_for_a_repository_to_say(tmp_path: Path, 
         {},
         "",
     )
+    assert (config.effectiveness.network, config.effectiveness.allow_host) == ("gateway", ())
     assert [line.rpartition(": ")[2] for line in config.refused] == [
-        "router.providers", "router.prices", "effectiveness.acp-command", "effectiveness.acp-env", "effectiveness.sandbox",
+        "router.providers", "router.prices", "effectiveness.acp-command", "effectiveness.acp-env", "effectiveness.network",
+        "effectiveness.allow-host", "effectiveness.sandbox",
     ]  # fmt: skip
     first = describe_refused(config)[0]
     assert f"{file}:" in first and "config.toml, or name this file with --config" in first
@@ -546,6 +549,7 @@ def test_the_users_own_settings_hold_anywhere(tmp_path: Path, monkeypatch: pytes
     config = load_config(str(tmp_path))
     assert config.router.providers["x"].key_env == "AWS_SECRET_ACCESS_KEY" and config.router.reps == 7
     assert config.effectiveness.acp_command == ("sh", "-c", "touch sprung") and config.effectiveness.sandbox == "none"
+    assert (config.effectiveness.network, config.effectiveness.allow_host) == ("all", ("a.example",))
     assert [*config.router.prices] == ["openai:m"] and len(config.refused) == 1
     assert config_digest(config) == config_digest(Config())
 

@@ -13,6 +13,7 @@ from effects_made import replace, reported, typed
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from pairs_made import counted, pair_manifest
 from report_nasty import NASTY, UNSAFE, everywhere
 from report_runs import SKILLS, forced, frozen, kept, run, tasks
 
@@ -262,6 +263,15 @@ def test_a_biased_run_and_another_model_are_cautions() -> None:
     ]
     other = replace(base, results=tuple(replace(each, resolved_model="other-2") for each in base.results))
     assert "scripted is another model now: none -> other-2" in compared(changed(other), base)["cautions"]
+
+
+def test_runs_of_pairs_are_compared_by_their_arms_and_say_so() -> None:
+    rows = [(1, 1, 1, 3)] * 8
+    runs = [EffectRun("", typed(pair_manifest(8, run_id=name)), tuple(counted(rows))) for name in ("new", "old")]
+    found = compare(*runs)
+    assert "pairs of skills are compared by their arms alone" in " ".join(found.cautions)
+    said = rendered(found, "md")
+    assert "No skill is compared by itself" in said and "got worse" not in said and "Not testable" not in said
 
 
 def test_the_order_of_results_changes_nothing() -> None:

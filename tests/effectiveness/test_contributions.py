@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -13,7 +15,7 @@ from run_made import SKILLS, TASKS, a_model, a_plan
 from run_made import task as a_task
 from scipy.stats import permutation_test
 
-from skill_health.bench.report_formats import PLAIN
+from skill_health.bench.report_formats import PLAIN, RenderOptions
 from skill_health.core.errors import UsageError
 from skill_health.documents._record import convert_record
 from skill_health.documents.effect_manifest import EffectManifest
@@ -22,7 +24,7 @@ from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.effects.contrasts import pairs
 from skill_health.effectiveness.plan.forecast import study_notes
-from skill_health.effectiveness.reports import markdown, text
+from skill_health.effectiveness.reports import csv_, markdown, text
 from skill_health.effectiveness.workspace.staging import expand_arms, parse_arm, parse_arms, staged
 from skill_health.stats.multiplicity import holm
 
@@ -151,3 +153,10 @@ def test_the_forecast_says_what_it_takes_and_what_is_lacking() -> None:
     assert not any("what a skill contributes" in note for note in notes)
     notes = study_notes(a_plan(a_model(), tasks=TASKS, arms=("target", *arms)), {})
     assert "warning: without the arm full nothing shows what a skill contributes" in notes
+
+
+def test_csv_has_a_row_for_each_skill() -> None:
+    report = report_of({"control": [0] * 8, "full": [3] * 8, "leave_one_out:a": [0] * 8, "leave_one_out:b": [3] * 8})
+    rows = list(csv.DictReader(io.StringIO(csv_.render(report, RenderOptions(table="contributions")))))
+    told = [(each["rank"], each["skill"], each["against"], float(each["value"]), each["above"]) for each in rows]
+    assert told == [("1", "a", "full", 1.0, "b"), ("2", "b", "full", 0.0, "")]

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents._api import Command
 from skill_health.effectiveness.gateway import proxy
 from skill_health.effectiveness.gateway.proxy import open_proxy
@@ -24,7 +23,7 @@ from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._image import NetworkGrant, TaskResources, read_resources, without_skills
 from skill_health.effectiveness.tasks._load import load_tasks
 from skill_health.effectiveness.workspace.folders import make_places, remove_tree
-from skill_health.effectiveness.workspace.images import GATEWAY_ONLY, NetworkChoice, network_choice, place_tasks
+from skill_health.effectiveness.workspace.images import GATEWAY_ONLY, NetworkChoice, place_tasks
 from skill_health.effectiveness.workspace.scripts import skills_of_image
 from skill_health.effectiveness.workspace.workspace import workplace
 
@@ -254,11 +253,6 @@ def test_what_is_granted(
     tmp_path: Path, choice: NetworkChoice, resources: TaskResources | None, grant: NetworkGrant | None
 ) -> None:
     assert choice.grant(replace(task_of(tmp_path), resources=resources)) == grant
-
-
-def test_hosts_are_for_somebody() -> None:
-    with pytest.raises(UsageError, match="--network scripts"):
-        network_choice(None, ("a.org",))
 
 
 @pytest.mark.parametrize(("host", "permitted"), [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import click
@@ -54,7 +55,7 @@ def test_both_skills_are_tried_alone_and_together_on_the_tasks_of_either(
     (line,) = rows(collection / "reports" / "effectiveness-history.jsonl")
     assert (line["skill"], line["pairs"]) == (None, 1)
     told = read_effects(str(collection / "reports"), dict)
-    assert told is not None and told.lines == () and [run for _, run in told.composed] == [found.run_id]
+    assert told is not None and told.lines == () and [each.run_id for each in told.composed] == [found.run_id]
 
 
 def test_other_arms_are_tried_beside_them_where_they_are_given(collection: Path) -> None:
@@ -64,6 +65,25 @@ def test_other_arms_are_tried_beside_them_where_they_are_given(collection: Path)
     assert "subset:maps-work" not in manifest.staged["t02"]
     history = rows(collection / "reports" / "effectiveness-history.jsonl")
     assert [line["skill"] for line in history] == [None, "maps-work", "notes-work", "sums-work"]
+
+
+def test_the_configuration_names_pairs_unless_the_command_line_says_what_to_try(collection: Path) -> None:
+    (collection / "skill-health.toml").write_text('[effectiveness]\npairs = ["maps-work+notes-work"]\n')
+    assert run() == 0
+    manifest = load_run(str(the_run(collection / "reports"))).manifest
+    assert [pair.skills for pair in manifest.pairs] == [("maps-work", "notes-work")]
+    assert "target" not in manifest.arms
+    shutil.rmtree(collection / "reports")
+    assert run("--arms", "target") == 0
+    manifest = load_run(str(the_run(collection / "reports"))).manifest
+    assert manifest.pairs == () and [*manifest.arms] == ["control", "target"]
+
+
+def test_pairs_are_crossed_with_deliveries_and_hints(collection: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--pairs", "maps-work+notes-work", "--delivery", "files,prompt", "--hint", "also", "--dry-run") == 0
+    # The control, and three arms of one order and one more of the other, twice two times, on three tasks.
+    err = capsys.readouterr().err
+    assert "forecast: 51 trials" in err and "8 tasks must differ with 4 tested together" in err
 
 
 REFUSED = {

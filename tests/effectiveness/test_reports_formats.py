@@ -17,6 +17,7 @@ from effects_made import CONDITIONS, reported, scripted
 from hypothesis import given
 from hypothesis import strategies as st
 from junitparser import JUnitXml
+from pairs_made import counted, pair_manifest
 from report_made import contrast, est, made, typed_report
 from report_runs import forced, frozen, kept, run
 
@@ -340,3 +341,15 @@ def test_the_command_rebuilds_a_run_from_its_manifest_and_results(
     assert call("report", "--format", "junit").stdout == junit.render(typed_report(built))
     with pytest.raises(Exception, match="there is no run 'nowhere'"):
         call("report", "nowhere")
+
+
+def test_pairs_are_in_every_format() -> None:
+    made_of = reported(pair_manifest(16), counted([(1, 1, 1, 3), (0, 1, 0, 3)] * 8))
+    report = typed_report(made_of)
+    (pair,) = report.models[0].composition
+    (row,) = (each for each in rows("composition", made_of) if each["measure"] == "interaction")
+    assert (row["verdict"], float(row["value"]), row["preliminary"]) == ("synergistic", pair.interaction.value, "1")
+    assert float(row["verdict_p_adjusted"]) == pair.p_adjusted and row["equivalence_margin"] == "0.1"
+    assert "csv + sql: synergistic, interaction +66.7 [–] points, 16 tasks" in junit.render(report)
+    for render in (text.render, markdown.render):
+        assert "+66.7" in render(report) and "synergistic" in render(report)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import tarfile
@@ -16,10 +18,13 @@ from msgspec import UNSET
 from run_made import a_plan, go, only_read, write_collection
 
 from simulators.agents.scripted import draw, parse_plan
+from skill_health.bench.report_formats import RenderOptions
 from skill_health.commands.effectiveness import command as group
 from skill_health.documents.effect_result import SkillCreation, TrialResult
 from skill_health.effectiveness.agents._api import Command, Job
 from skill_health.effectiveness.creation.written import FOLDER, MOST_BYTES, read_written
+from skill_health.effectiveness.effects.build import build_report
+from skill_health.effectiveness.reports import csv_
 from skill_health.effectiveness.run.runs import EffectRun, load_run
 from skill_health.effectiveness.workspace.staging import parse_arm
 
@@ -196,6 +201,11 @@ def test_a_run_shows_what_was_written_and_what_it_took(
     (arm,) = (arm for arm in report["models"][0]["arms"] if arm["arm"] == "self_generated")
     assert arm["creation"]["written"] + arm["creation"]["nothing"] == 6
     assert arm["creation"]["input_tokens"]["value"] == pytest.approx(arm["input_tokens"]["value"] / 2, rel=1e-4)
+    table = csv_.render(build_report(run.manifest, run.results), RenderOptions(table="arms"))
+    rows = (each for each in csv.DictReader(io.StringIO(table)) if each["part"] == "collection")
+    (row,) = (each for each in rows if each["measure"] == "writing_input_tokens")
+    assert float(row["value"]) == pytest.approx(arm["creation"]["input_tokens"]["value"])
+    assert (row["arm"], int(row["written"])) == ("self_generated", arm["creation"]["written"])
     names = [contrast["name"] for contrast in report["models"][0]["contrasts"]]
     assert names == ["target-control", "target-self_generated", "self_generated-control"]
     shown = capsys.readouterr()

@@ -128,6 +128,15 @@
     for (const each of find(".scroll, .canvas, pre")) watch.observe(each);
   }
 
+  // A finger has no pointer to rest on a mark: what a tap would show is said below the picture.
+  function telling() {
+    document.addEventListener("click", (event) => {
+      const mark = event.target.closest?.("svg.picture path:has(> title)");
+      const output = mark?.closest("figure")?.querySelector("output");
+      if (output) output.textContent = mark.querySelector("title").textContent;
+    });
+  }
+
   // Paper has no tooltips. What else is to be printed the reader opens; all of it would be hundreds of sheets.
   function printing() {
     let opened = [];
@@ -148,6 +157,7 @@
     filtering(table);
     printing();
     reaching();
+    telling();
     for (const [id, open] of [["open-all", true], ["close-all", false]]) {
       document.getElementById(id).addEventListener("click", () => {
         for (const each of find("details.skill")) each.open = open;

@@ -134,7 +134,11 @@ def router_reports(folder: str, status: CollectionStatus) -> tuple[tuple[RouterR
 def effect_reports(folder: str, status: CollectionStatus) -> tuple[tuple[EffectReport, ...], tuple[str, ...]]:
     """The reports of the effectiveness benchmark's runs, likewise."""
     found = status.effects
-    runs = [*((each.time, each.run_id) for each in found.lines), *found.composed] if found else []
+    runs = (
+        [*((each.time, each.run_id) for each in found.lines), *((each.time, each.run_id) for each in found.composed)]
+        if found
+        else []
+    )
     return _reports(folder, "effectiveness", runs, EffectReport, lambda report: report.run_id)
 
 

@@ -52,6 +52,8 @@ _TEXT = 300
 """Longer texts among the data are cut before they are drawn: nobody could read them, and to measure them takes long."""
 _MANY, _CHUNK = 40, 8
 """From so many pictures on, starting the library in several processes costs less than it saves."""
+_WIDE = 600
+"""Pixels beyond which a picture that were made to fit a telephone could not be read there: it scrolls."""
 _KEPT = 1024
 _kept: dict[str, Compiled | str] = {}
 _HERE = os.path.dirname(__file__)
@@ -160,9 +162,14 @@ def _checked(svg: str) -> Compiled:
     """
     root = ElementTree.fromstring(svg.replace(f" {NAMESPACE}", "", 1))
     size = root.attrib["width"], root.attrib["height"]
-    for element in root.iter():
+    for element in list(root.iter()):
         if element.tag not in _ELEMENTS:
             raise ValueError(f"it holds an element that is not allowed: {element.tag}")
+        if told := element.get("aria-label"):
+            # A mark with a description tells it where it is pointed at.
+            title = ElementTree.Element("title")
+            title.text = told
+            element.append(title)
         kept = {name: _NUMBER.sub(_shorten, value) for name, value in element.items() if name in _ATTRIBUTES}
         element.attrib = {name: value for name, value in kept.items() if (name, value) not in _IDLE}
     return *size, "".join(ElementTree.tostring(each, "unicode") for each in _seen(root)).replace(" />", "/>")
@@ -204,7 +211,8 @@ def _element_or_apology(picture: Picture, found: Compiled | str | None) -> str:
 
 
 def _element(picture: Picture, width: str, height: str, inner: str) -> str:
-    return f'<svg class="picture" {_head(picture, width, height)} width="{width}">{_description(picture)}{inner}</svg>'
+    kind = "picture wide" if float(width) > _WIDE else "picture"
+    return f'<svg class="{kind}" {_head(picture, width, height)} width="{width}">{_description(picture)}{inner}</svg>'
 
 
 def _head(picture: Picture, width: str, height: str) -> str:

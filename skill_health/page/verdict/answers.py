@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
 
 from skill_health.config.settings import Config
-from skill_health.documents.effect_composition import PairWord
 from skill_health.documents.effect_history import ModelEffect
-from skill_health.documents.effect_report import ArmContrast, EffectReport, ModelEffectReport, VerdictWord
+from skill_health.documents.effect_report import EffectReport, VerdictWord
 from skill_health.documents.next_steps import NextStep
 from skill_health.documents.router_history import ModelRouting
 from skill_health.lint.report import LintReport
 from skill_health.lint.report import judge_report as gate
 from skill_health.page.figures import score_text
 from skill_health.page.model import QUESTIONS, SkillVerdict, Tone
+from skill_health.page.verdict.composing import composing
 from skill_health.page.verdict.verdicts import ASK_AGAIN, OUTDATED, SO_FAR, Standing, hedged, points, standing
 from skill_health.rules._api import Severity
 from skill_health.stats.estimates import Estimate
@@ -200,151 +199,6 @@ def _marks(run: ModelRouting) -> str:
         (f"; {changed} description{'s' * (changed != 1)} changed since", changed > 0),
     )
     return "".join(mark for mark, there in marks if there)
-
-
-ARMS: Mapping[str, str] = {
-    "target_plus_one": "with one more skill",
-    "target_plus_unrelated": "with unrelated skills",
-    "full": "with all skills",
-}
-"""The arms that stage more than the target skill, each compared with that alone."""
-_LEVEL = 0.05
-
-
-def composing(status: CollectionStatus, effects: Sequence[EffectReport]) -> SkillVerdict:
-    """The answer to the fourth question, by the latest report of each agent and model that no script stood in for."""
-    latest = list(_models(effects))
-    biased = [model for model, _ in latest if model.biased]
-    said = [
-        (
-            _composing_word(each, margin),
-            f"{ARMS[each.arm]} {points(each.delta, each.delta.n)} ({_composing_word(each, margin)})",
-            model,
-        )
-        for model, margin in latest
-        if not model.biased
-        for each in _contrasts(model)
-    ]
-    said += _said_of_pairs(effects)
-    command = _command(status, next((model.model for model, _ in latest), ""))
-    if not said:
-        why = _why_not(status, effects, biased)
-        return SkillVerdict("not known", "unknown", 4, why, "run agents with one skill and with several:", command)
-    # What decides is told first, and each model is named once.
-    said.sort(key=lambda each: each[0] != "worse")
-    told: dict[str, list[str]] = {}
-    for _, text, model in said:
-        told.setdefault(model.model, []).append(text)
-    told = {
-        name: [*each[:_MOST_SAID], f"and {len(each) - _MOST_SAID} more"] if len(each) > _MOST_SAID + 1 else each
-        for name, each in told.items()
-    }
-    marks: dict[str, list[str]] = {}
-    for model, _ in latest:
-        for mark in _composing_marks(model, status) if model.model in told else ():
-            marks.setdefault(mark, []).append(model.model)
-    reason = "; ".join(
-        [
-            *(f"{name}: {', '.join(each)}" for name, each in told.items()),
-            *(f"{mark} ({', '.join(names)})" for mark, names in marks.items()),
-        ]
-    )
-    words = {word for word, _, _ in said}
-    weak = {model.model for _, _, model in said if model.verdict.preliminary or _composing_changed(model, status)}
-    worse = [model.model for word, _, model in said if word == "worse"]
-    if worse:
-        doubtful = weak.issuperset(worse)
-        advice = "add tasks to be sure, then" if doubtful else "find out which skills are in each other's way, then"
-        return SkillVerdict(*hedged("no", "bad", doubtful), 4, reason, advice, command, preliminary=doubtful)
-    if words <= {"better", "as good"}:
-        advice, command = ("add tasks to be sure, then", command) if weak else ("", "")
-        return SkillVerdict(*hedged("yes", "good", bool(weak)), 4, reason, advice, command, preliminary=bool(weak))
-    return SkillVerdict("not shown", "unknown", 4, reason, "add tasks, then run agents again:", command)
-
-
-def _command(status: CollectionStatus, model: str) -> str:
-    tasks = sorted({task for each in status.records for task in each.effect.tasks})
-    place = replace(status.place, agent=model or status.place.agent)
-    return place.effectiveness(tasks) if tasks else "skill-health effectiveness check TASKS"
-
-
-def _why_not(status: CollectionStatus, effects: Sequence[EffectReport], biased: Sequence[ModelEffectReport]) -> str:
-    if biased:
-        return f"the results of {biased[0].model} are biased: {biased[0].biased[0]}"
-    lines = status.effects.lines if status.effects else ()
-    if any(model.simulated for each in effects for model in each.models) and all(each.simulated for each in lines):
-        return "the runs are simulated and say nothing of any model"
-    if lines and not effects:
-        return "the reports of the runs are not here, or cannot be read"
-    return "no agent was run with further skills"
-
-
-def _composing_marks(model: ModelEffectReport, status: CollectionStatus) -> Iterator[str]:
-    """What to mind of the figures of a model."""
-    if model.verdict.preliminary:
-        yield f"preliminary: {', '.join(model.verdict.preliminary)}"
-    changed = _composing_changed(model, status)
-    if changed:
-        yield f"{skills(changed)} changed since"
-
-
-def _composing_changed(model: ModelEffectReport, status: CollectionStatus) -> int:
-    lines = status.effects.lines if status.effects else ()
-    return sum(each.model == model.model and each.changed is True for each in lines)
-
-
-def _models(effects: Sequence[EffectReport]) -> Iterator[tuple[ModelEffectReport, float]]:
-    """The latest entry of each model that ran with further skills, without simulated ones, and its run's margin."""
-    seen = set()
-    for report in effects:
-        for model in report.models:
-            if not model.simulated and model.model not in seen and _contrasts(model):
-                seen.add(model.model)
-                yield model, report.margin
-
-
-def _contrasts(model: ModelEffectReport) -> list[ArmContrast]:
-    every = [each for each in model.contrasts if each.against == "target" and each.arm in ARMS]
-    return [each for each in every if each.delta.value is not None]
-
-
-Outcome = Literal["worse", "better", "as good", "unclear"]
-_PAIRS: Mapping[PairWord, Outcome] = {
-    "conflicting": "worse", "synergistic": "better", "additive": "as good", "redundant": "unclear",
-}  # fmt: skip
-_MOST_SAID = 6
-
-
-def _said_of_pairs(effects: Sequence[EffectReport]) -> Iterator[tuple[Outcome, str, ModelEffectReport]]:
-    """What the pairs show that each model last tried, without simulated and biased ones; the undecided in one."""
-    seen = set()
-    for report in effects:
-        for model in report.models:
-            if not model.composition or model.model in seen or model.simulated:
-                continue
-            seen.add(model.model)
-            if model.biased:
-                continue
-            shown = [pair for pair in model.composition if pair.verdict.word not in ("inconclusive", "not testable")]
-            for pair in shown:
-                said = points(pair.interaction, pair.interaction.n)
-                names = f"{pair.first} with {pair.second}{pair.variant}"
-                yield _PAIRS[pair.verdict.word], f"{names} {pair.verdict.word}, interaction {said}", model
-            if left := len(model.composition) - len(shown):
-                yield "unclear", f"{left} pair{'s' * (left != 1)} of skills undecided", model
-
-
-def _composing_word(contrast: ArmContrast, margin: float) -> Outcome:
-    """What a contrast shows: a difference needs its interval and its corrected test, the absence of one its margin."""
-    low, high, p = contrast.delta.low, contrast.delta.high, contrast.p_adjusted
-    significant = contrast.testable and p is not None and p < _LEVEL
-    if low is None or high is None:
-        return "unclear"
-    if significant and high < 0:
-        return "worse"
-    if significant and low > 0:
-        return "better"
-    return "as good" if low > -margin else "unclear"
 
 
 def answer_questions(
