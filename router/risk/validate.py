@@ -33,8 +33,7 @@ from skill_health.router.runs import ROUTER, RouterRun, load_run
 from skill_health.router.scores.failures import coverage
 from skill_health.router.scores.numbers import number
 from skill_health.router.scores.skills import FEW, skills
-from skill_health.stats.intervals import wilson_interval
-from skill_health.stats.separation import auc
+from skill_health.stats.intervals import auc, wilson_interval
 from skill_health.text.near import list_some
 from skill_health.text.numbers import count
 from skill_health.text.terminal import clean, lay_out_table

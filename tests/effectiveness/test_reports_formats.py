@@ -348,7 +348,11 @@ def test_pairs_are_in_every_format() -> None:
     report = typed_report(made_of)
     (pair,) = report.models[0].composition
     (row,) = (each for each in rows("composition", made_of) if each["measure"] == "interaction")
-    assert (row["verdict"], float(row["value"]), row["preliminary"]) == ("synergistic", pair.interaction.value, "1")
+    assert (row["verdict"], float(row["value"]), row["preliminary"]) == (
+        "synergistic",
+        pair.interaction.value,
+        "fewer than 30 tasks (16); no interval",
+    )
     assert float(row["verdict_p_adjusted"]) == pair.p_adjusted and row["equivalence_margin"] == "0.1"
     assert "csv + sql: synergistic, interaction +66.7 [–] points, 16 tasks" in junit.render(report)
     for render in (text.render, markdown.render):

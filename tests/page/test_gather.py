@@ -118,7 +118,7 @@ def test_each_skill_has_a_verdict_and_each_question_an_answer() -> None:
         "zz-nasty": ("fix first", "bad", 1),
     }
     assert [(each.word, each.tone) for _, each in sorted(page.answers.items())] == [
-        ("no", "bad"), ("no", "bad"), ("preliminary: no", "warn"), ("not shown", "unknown"),
+        ("no", "bad"), ("no", "bad"), ("preliminary: no", "warn"), ("preliminary: partly known", "warn"),
     ]  # fmt: skip
     assert [each.question for _, each in sorted(page.answers.items())] == list(QUESTIONS)
     assert list(page.verdicts) == [each.path for each in page.status.skills]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import mannwhitneyu, norm
 
-from skill_health.stats.separation import auc
+from skill_health.stats.intervals import auc
 
 SCORES = st.lists(st.integers(0, 9).map(lambda n: n / 10), min_size=1, max_size=25)
 
