@@ -285,6 +285,8 @@ _UNKNOWN_HOST = re.compile(
     r"(?i)(?:could not resolve host|unable to resolve host address|failed to resolve|getaddrinfo E\w+):? "
     r"[\"'\u2018]?([a-z0-9-]+(?:\.[a-z0-9-]+)+)"
 )
+# Docker's, around what a step of a build says.
+_COLORS = re.compile(r"\x1b\[[0-9;]*m")
 _NOT_PULLED = (
     "short-name", "initializing source", "pull access denied", "resolve source metadata", "pinging container registry",
     "manifest unknown", "no such image", "image not known",
@@ -293,7 +295,7 @@ _NOT_PULLED = (
 
 def _reason(text: str, dockerfile: str) -> str:
     """Which base image cannot be had, or which instruction failed, as the engine says it."""
-    lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+    lines = [" ".join(line.split()) for line in _COLORS.sub("", text).splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith(("Error:", "ERROR:", "error:", "E: "))]
     # An engine's own last word names the instruction; why it failed was said before, by what ran.
     said = ": ".join(errors[-2:])[:400] or (lines or ["the engine says nothing"])[-1][:400]
