@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
+from skill_health.needs.reading.products import product_signs
 from skill_health.needs.reading.programs import facts_of
 from skill_health.needs.reading.read import SkillReading, phrase, said
 from skill_health.needs.reading.servers import remote_signs
-from skill_health.needs.reading.variables import is_secret
+from skill_health.needs.reading.variables import REQUIRED_WORDS, is_secret
 from skill_health.text.patterns import lazy
 
 ORDER = 4
@@ -16,13 +17,13 @@ TITLE = "Auth and credential injection"
 MEANING = "Credentials that are not public: API keys, tokens, logins, accounts, cloud credentials."
 
 _SAID = phrase(
-    "api key|api-key|apikey|token|oauth|log in|login|logged in|credential|authenticat|sign in|signed in|account|password|service principal|service account|app password|private key",
+    "licens|licenc|gated|api key|api-key|apikey|token|oauth|log in|login|logged in|credential|authenticat|sign in|signed in|account|password|service principal|service account|app password|private key",
     r"\b(?:requires?|needs?|set(?: up)?|obtain|get|create|provide|export|configure|enter|use|uses|using|with|add|have|store|your|an?|the|valid|via)\b[^.\n]{0,30}"
     r"\b(api[- ]keys?|apikey|access tokens?|api tokens?|auth tokens?|bot tokens?|bearer tokens?|personal access tokens?|pat\b|oauth|credentials?|service accounts?|service principal|app passwords?|private key)\b|"
     r"\b(log(?:ged)?[ -]?in|sign(?:ed)?[ -]in|authenticated?|authentication|authorize)\b (?:with|to|via|using|first|once|through|is required|required|before|status)|"
     r"\b(?:must be|be|is|are|you're|been|user is|already) (logged in|authenticated|signed in)\b|"
     r"\b(?:requires?|needs?|have|create|active|paid|free) (?:an? )?[\w ]{0,24}\b(account|subscription)\b|"
-    r"\b(oauth(?: ?2(?:\.0)?)?) (?:flow|login|grant|token|authentication|consent)\b|\b(api[_ -]?key)\b (?:from|is|in|at|required|via)\b",
+    r"\b(oauth(?: ?2(?:\.0)?)?) (?:flow|login|grant|token|authentication|consent)\b|\baccept (?:the )?(?:model )?(licen[cs]e)|\b(gated)\b model|\b(api[_ -]?key)\b (?:from|is|in|at|required|via)\b",
 )
 _NONE = lazy(r"\bno (?:auth\w*|api[- ]?keys?|credentials?|login|account|sign[- ]?ups?|token)\b|without (?:an? )?(?:api[- ]?key|auth\w*|login|account)")
 _LOGIN = frozenset(("login", "auth", "signin", "configure", "whoami"))
@@ -46,7 +47,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         if "auth" in facts.tags:
             logs_in = any(word in _LOGIN for word in words[:2])
             strong = logs_in or placed.command.program in ("gh", "aws", "gcloud", "az", "glab", "bq", "databricks", "snow", "snowsql", "op")
-            yield reading.sign((1.0 if strong else 0.6) * placed.weight * none, EvidenceKind.COMMAND, placed.command.program, placed.line, placed.command.text)
+            yield reading.sign((1.0 if strong else 0.5 if placed.command.program in ("kubectl", "helm", "terraform", "tofu", "supabase", "firebase", "pulumi") else 0.75) * placed.weight * none, EvidenceKind.COMMAND, placed.command.program, placed.line, placed.command.text)
         text = placed.command.text
         if "$" in text or placed.command.assigned:
             for name in {*_DOLLAR.findall(text), *placed.command.assigned}:
@@ -62,15 +63,17 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     for statement in reading.statements_with(("_key", "_token", "_secret", "_password", "apikey", "_pat", "credentials")):
         for name in dict.fromkeys(_NAME.findall(statement.shown)):
             if is_secret(name):
-                yield reading.sign(0.7 * statement.weight * none * topic, EvidenceKind.VARIABLE, name, statement.line, statement.shown)
+                strength = 1.0 if REQUIRED_WORDS.search(statement.text) else 0.6
+                yield reading.sign(strength * statement.weight * none * topic, EvidenceKind.VARIABLE, name, statement.line, statement.shown)
     for script in reading.scripts:
         for use in script.uses:
             if use.kind in ("variable", "required") and is_secret(use.name):
-                weight = (0.8 if use.kind == "required" else 0.6) * (1.0 if script.weight >= 0.7 else 0.5)
+                weight = (0.8 if use.kind == "required" else 0.5) * (1.0 if script.weight >= 0.7 else 0.5)
                 yield reading.sign(weight * none, EvidenceKind.VARIABLE, use.name, use.line, f"{script.file} reads {use.name}", script.path)
             elif use.kind == "program" and use.name in ("gh", "aws", "gcloud", "az", "glab"):
                 yield reading.sign(0.8 if script.weight >= 0.7 else 0.3, EvidenceKind.SCRIPT, use.name, use.line, f"{script.file} runs {use.name}", script.path)
     yield from remote_signs(reading, 0.7, own_content=True)
+    yield from product_signs(reading, 0.35)
     for sign in said(reading, _SAID, 0.7, ""):
         yield sign._replace(weight=sign.weight * none * topic)
 

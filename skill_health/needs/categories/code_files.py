@@ -23,7 +23,7 @@ _READS = lazy(
 )
 _MAKES = lazy(r"\b(?:creat|writ|sav|generat|output|produc|export|stor|append|scaffold|emit|add to|placed? in|put)\w*\b[^.\n]{0,50}$")
 _SIBLING = lazy(
-    r"\b(?:invoke|load|use|run|follow|dispatch(?:es)?(?: to)?|hand(?:s)? off to|delegate(?:s)? to|requires?|depends on|via|per|call|route(?:s)? to)\b[^.\n]{0,30}"
+    r"\b(?:invoke|load|use|run|follow(?:ing)?|dispatch(?:es)?(?: to)?|hand(?:s)? off to|delegate(?:s)? to|requires?|depends on|via|per|call|route(?:s)? to)\b[^.\n]{0,30}"
     r"(?:the )?`/?([a-z][\w-]*(?::[a-z][\w-]*)?)` (?:skill|agent|workflow|snapshot)|\bskill:([a-z][\w-]+)"
 )
 _ALWAYS = frozenset(("agents.md", "claude.md", "gemini.md", "memory.md", "package.json", "pyproject.toml", "cargo.toml", "go.mod", "tsconfig.json", ".mcp.json", "makefile"))
@@ -43,12 +43,26 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 base = name.rpartition("/")[2].lower()
                 if (base in _ALWAYS or name.startswith(("~/", ".", "$HOME"))) and base not in own and not _MADE.search(name):
                     yield reading.sign(0.6 * placed.weight, EvidenceKind.FILE, base, placed.line, placed.command.text)
+    yield from _plugin_files(reading)
     for statement in reading.statements_with(("skill", "agent", "workflow")):
         if statement.weight > 0 and statement.role not in (Role.WHEN, Role.ASIDE):
             for match in _SIBLING.finditer(statement.text):
                 name = match[1] or match[2]
                 if name and name != reading.skill.name and not is_conditional(statement.text, match.start()):
                     yield reading.sign(0.4 * statement.weight, EvidenceKind.FILE, f"skill {name}", statement.line, statement.shown)
+
+
+_PLUGIN = lazy(r"\$\{?(?:CLAUDE|CODEX)?_?PLUGIN_ROOT\}?/([\w./<>{}*-]{2,120})")
+
+
+def _plugin_files(reading: SkillReading) -> Iterator[Sign]:
+    """Files of the plugin that the skill is in, outside of the skill."""
+    for nth, line in enumerate(reading.skill.lines, 1):
+        if "PLUGIN_ROOT" in line:
+            for match in _PLUGIN.finditer(line[:2_000]):
+                role = reading.role(nth)
+                if f"skills/{reading.skill.folder_name}/" not in match[1] and role.run > 0:
+                    yield reading.sign(0.7 * role.run, EvidenceKind.FILE, match[1].rstrip("/").rpartition("/")[2], nth)
 
 
 def _plain(word: str) -> str:
@@ -61,12 +75,12 @@ def _of_statement(statement: Statement, reading: SkillReading, own: set[str]) ->
         name = match[1] or match[2]
         base = name.rstrip("/.").rpartition("/")[2].lower()
         before = statement.text[: match.start()]
-        if not base or base in own or name.startswith(("http", "*.")) or _MADE.search(name.lower()) or name.split("/")[0] in ("references", "scripts", "assets", "reference", "templates"):
+        if not base or (base in own and not (base == "skill.md" and "/" in name)) or name.startswith(("http", "*.")) or _MADE.search(name.lower()) or name.split("/")[0] in ("references", "scripts", "assets", "reference", "templates"):
             continue
         if _MAKES.search(before[-70:]) or is_negated(statement.text, match.start(), match.end()):
             continue
         reads = _READS.search(before[-60:]) is not None
-        weight = (0.65 if base in _ALWAYS or name.startswith(("~/", ".")) else 0.4) if reads else 0.15
+        weight = (0.7 if base in _ALWAYS or name.startswith(("~/", ".")) else 0.45) if reads else 0.12 if base in _ALWAYS else 0.05
         if is_conditional(statement.text, match.start()) or "exists" in statement.text[match.end() : match.end() + 30]:
             weight *= 0.4
         yield reading.sign(weight * statement.weight, EvidenceKind.FILE, base, statement.line, statement.shown)

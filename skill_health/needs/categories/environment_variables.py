@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from skill_health.needs.model import EvidenceKind, Sign
 from skill_health.needs.reading.force import Role
 from skill_health.needs.reading.read import SkillReading
-from skill_health.needs.reading.variables import OWN, is_secret
+from skill_health.needs.reading.variables import OWN, REQUIRED_WORDS, is_secret
 from skill_health.text.patterns import lazy
 
 ORDER = 5
@@ -17,8 +17,10 @@ MEANING = "Variables that the skill names must be set for it to run, keys includ
 _PLACEHOLDER = lazy(r"=[\"']?(?:your|my|<|\.\.\.|xxx|\$\(|\{|/path/|path/|sk-|\*)", 2)
 _EXPORT = frozenset(("export", "setx", "set"))
 _DOLLAR = lazy(r"\$\{?(?:env:)?([A-Z][A-Z0-9]*_[A-Z0-9_]{1,60})(\}|:-|:\?)?")
-_NAME = lazy(r"(?<![\w$/-])([A-Z][A-Z0-9]{1,30}(?:_[A-Z0-9]{1,30})+)(?![\w/(-])")
-_SETS = lazy(r"\b(?:set|export|requires?|required|needs?|must|configure|define|provide|environment variables?|env(?:ironment)? vars?|\.env|reads?|loads?|via|from|in)\b")
+_NAME = lazy(r"(?<![\w$/-])([A-Z][A-Z0-9]{1,30}(?:_[A-Z0-9]{1,30})+)(?![\w/(-]|\.[a-z])")
+_SETS = lazy(r"\benv(?:ironment)?[- ]var(?:iable)?s?\b|\.env\b|\bexport(?:ed|s)?\b|\b(?:set|setting|define) `?\$?[a-z0-9]+_[a-z0-9_]+|\$\{?[a-z0-9]+_[a-z0-9_]+")
+_FIRST_CELL = lazy(r"\s*\|\s*`?[a-z0-9]+_[a-z0-9_]+`?\s*\|")
+_TABLES = lazy(r"(?i)environment|env var|variables|configuration|credentials|secrets|prerequisite|requirements|setup")
 _OPTIONAL = lazy(r"\boptional|\bdefaults?\b|\boverride|\bif (?:set|present|unset|not set)\b|\| no \||\bcan (?:be )?set\b|\bmay\b")
 _CODE = lazy(r"(?:environ\[|environ\.get\(|getenv\(|process\.env\.|process\.env\[)\s*[\"']?([A-Z][A-Z0-9_]{2,60})")
 
@@ -45,13 +47,15 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     for statement in reading.statements_with(("_",)):
         if statement.weight <= 0 or not (names := dict.fromkeys(_NAME.findall(statement.shown))):
             continue
-        sets = _SETS.search(statement.text) is not None or statement.role is Role.REQUIRED
-        optional = 0.3 if _OPTIONAL.search(_row(reading, statement.line, statement.kind) or statement.text) else 1.0
+        sets = _SETS.search(statement.text) is not None
+        row = _row(reading, statement.line, statement.kind)
+        table = _FIRST_CELL.match(row) is not None and _TABLES.search(_title(reading, statement.line)) is not None
+        optional = 0.3 if _OPTIONAL.search(row or statement.text) else 1.0
         for name in names:
             if name in OWN or name in given:
                 continue
-            strength = 0.8 if is_secret(name) else 0.3
-            weight = strength * statement.weight * optional * (1.0 if sets else 0.4) / (0.6 if statement.kind == "cell" and statement.role is Role.REQUIRED else 1.0)
+            strength = (1.0 if REQUIRED_WORDS.search(statement.text) else 0.8) if is_secret(name) else 0.5 if sets or table else 0.0
+            weight = strength * statement.weight * optional * (1.0 if sets or table or REQUIRED_WORDS.search(statement.text) else 0.5) / (0.6 if table else 1.0)
             yield reading.sign(weight, EvidenceKind.VARIABLE, name, statement.line, statement.shown)
     for snippet in reading.snippets:
         if "env" in snippet.text:
@@ -62,8 +66,14 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     for script in reading.scripts:
         for use in script.uses:
             if use.kind in ("variable", "required") and use.name not in OWN and use.name.isupper():
-                strength = (1.0 if is_secret(use.name) else 0.7) if use.kind == "required" else (0.6 if is_secret(use.name) else 0.1)
+                strength = (1.0 if is_secret(use.name) else 0.7) if use.kind == "required" else (0.4 if is_secret(use.name) else 0.1)
                 yield reading.sign(strength * (1.0 if script.weight >= 0.7 else 0.5), EvidenceKind.VARIABLE, use.name, use.line, f"{script.file} reads {use.name}", script.path)
+
+
+def _title(reading: SkillReading, line: int) -> str:
+    """The title of the section that a line is in."""
+    section = reading.skill.body.section_at(line)
+    return section.heading.title if section else ""
 
 
 def _row(reading: SkillReading, line: int, kind: str) -> str:

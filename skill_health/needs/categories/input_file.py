@@ -22,13 +22,14 @@ _ABOUT = lazy(
     rf"\b(?:from|of) (?:an? |the |user'?s? |uploaded |local |existing )*({_KIND})\b|\bupload(?:s|ed)? (?:an? )?({_KIND})\b"
 )
 _SAID = phrase(
-    "provide|upload|attach|input file|given a|given an|the user's|path to|source file|open the|load the|input:|the input|what you provide|existing",
-    rf"\b(?:provide[sd]?|uploads?|uploaded|attach(?:es|ed)?|given an?|path to (?:the |an? |your )?|drop|supply|supplies|shares?|open|load|read)\b[^.\n]{{0,30}}?\b({_KIND})\b|\b(input files?|input (?:pdf|image|video|audio|document|csv))\b|\binputs?\b[*_ ]*[:：][^.\n]{{0,30}}\b({_KIND}|file)\b",
+    "dump|provide|upload|attach|input file|given a|given an|the user's|path to|source file|open the|load the|input:|the input|what you provide|existing",
+    rf"\b(?:provide[sd]?|uploads?|uploaded|attach(?:es|ed)?|given an?|path to (?:the |an? |your )?|drop|supply|supplies|shares?|open|load|read)\b[^.\n]{{0,30}}?\b({_KIND})\b|\b(?:open|load) (?:the |a )?(dump)\b|\b(dump file) path|\b(input files?|input (?:pdf|image|video|audio|document|csv))\b|\binputs?\b[*_ ]*[:：][^.\n]{{0,30}}\b({_KIND}|file)\b",
 )
 _WORD = lazy(
     r"^[\"']?(?:[\w./~<>{}$-]*/)?<?(?:input|in|source|src|my|your|doc|document|file|photo|image|video|audio|data|report|invoice|book|scan|recording|meeting|sample|form|paper|contract|transcript)[\w-]*>?\.(?:pdf|docx?|xlsx?|csv|tsv|pptx?|png|jpe?g|heic|webp|gif|mp3|mp4|wav|m4a|mov|mkv|epub|json|jsonl|log|parquet|txt|dmp|pcap|bin|exe|apk|html|md|ogg|flac|svg)[\"']?$|"
     r"^[\"']?<(?:path[-_ ]to[-_ ])?(?:input|file|pdf|image|video|audio|document|csv|excel|binary|transcript|log)[-_ ]?(?:file|path|pdf)?>[\"']?$"
 )
+_UPLOAD = lazy(r"=@[\"']?([\w./<>-]{1,60}\.(?:pdf|docx?|xlsx?|csv|png|jpe?g|mp3|mp4|wav|m4a|mov|webm))", 2)
 _CREATES = lazy(r"^(?:[^.]{0,60}\b)?(?:generat|creat|writ|build|design|draft|produc|make)\w*\b")
 _FLAG = lazy(r"^(?:-o|--out\w*|--output\w*|-of|--dest\w*|>|>>)$")
 
@@ -40,6 +41,8 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         creates = 0.6 if _CREATES.match(reading.about) else 1.0
         yield reading.sign(0.5 * creates, EvidenceKind.SENTENCE, "what it is for", reading.about_line, match[0])
     for placed in reading.commands:
+        if placed.command.program == "curl" and (upload := _UPLOAD.search(placed.command.text)):
+            yield reading.sign(0.7 * placed.weight, EvidenceKind.FILE, upload[1], placed.line, placed.command.text)
         words = placed.command.words
         if placed.command.program in ("git", "curl", "echo", "mkdir", "touch", "rm", "gh", "npm", "pip"):
             continue
@@ -54,8 +57,28 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 line = snippet.line + 1 + snippet.text.count("\n", 0, found.start())
                 yield reading.sign(0.5 * snippet.role.run, EvidenceKind.FILE, "file that code opens", line, found[0])
                 break
-    for sign in said(reading, _SAID, 0.5, "", conditional=0.8):
-        yield sign
+    yield from _listed(reading)
+    yield from said(reading, _SAID, 0.55, "", conditional=0.8)
+
+
+def _listed(reading: SkillReading) -> Iterator[Sign]:
+    """Entries of a section that lists what the user provides."""
+    for section in reading.skill.body.sections:
+        if _INPUTS.search(section.heading.title.lower().strip(" #*:")):
+            for each in reading.skill.body.prose:
+                if section.line < each.line <= section.end_line and (match := _THING.search(each.text.lower())):
+                    yield reading.sign(0.6, EvidenceKind.SENTENCE, match[1], each.line)
+                    break
+    for each in reading.skill.body.prose:
+        if each.kind == "paragraph" and _PROVIDES.match(each.text.lower()):
+            after = [other for other in reading.skill.body.prose if each.line < other.line <= each.line + 4]
+            if after and (match := _THING.search(after[0].text.lower())):
+                yield reading.sign(0.6, EvidenceKind.SENTENCE, match[1], after[0].line)
+
+
+_INPUTS = lazy(r"^(?:required )?inputs?(?: files?| required| needed| artifacts?)?$|what you (?:provide|need)|^input /|^inputs? ")
+_PROVIDES = lazy(r"^\W*(?:what you provide|inputs?|required inputs?|you provide)\W*$")
+_THING = lazy(rf"\b({_KIND})\b")
 
 
 lazy_open = lazy(r"(?:\bopen|read_csv|read_excel|load_workbook|PdfReader|Document|Presentation|imread|Image\.open|convert_from_path|read_parquet|createReadStream|readFileSync|from_file)\(\s*[\"'](?!.{0,40}(?:out|result)).{1,60}\.(?:pdf|docx|xlsx|csv|pptx|png|jpe?g|mp3|mp4|wav|json|parquet|txt)[\"'](?!,\s*[\"'][wa])")

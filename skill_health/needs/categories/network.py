@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
+from skill_health.needs.reading.packages import PACKAGES, client_imports
+from skill_health.needs.reading.products import product_signs
 from skill_health.needs.reading.programs import facts_of, installs_skill
+from skill_health.needs.reading.force import Role
 from skill_health.needs.reading.read import PlacedCommand, SkillReading, phrase, said
 from skill_health.needs.reading.scripts import is_outside
 from skill_health.needs.reading.servers import remote_signs
+from skill_health.needs.reading.variables import REQUIRED_WORDS, is_secret
 from skill_health.text.patterns import lazy
 
 ORDER = 3
@@ -17,24 +21,20 @@ MEANING = "It must reach hosts outside: web APIs, downloads, web search, cloud s
 
 _HOST = lazy(r"\b(?:https?|wss?)://(?:[^\s/@\"'`]{1,60}@)?([A-Za-z0-9$][\w.${}-]{2,100})")
 _GIT = frozenset(("clone", "push", "pull", "fetch", "ls-remote"))
-_CLIENTS = (
-    "openai|anthropic|elevenlabs|requests|httpx|aiohttp|boto3|stripe|twilio|tweepy|slack_sdk|@slack/web-api|googleapiclient|"
-    "google.generativeai|google.genai|replicate|tavily|exa_py|firecrawl|notion_client|@notionhq/client|github|octokit|@octokit/rest|"
-    "huggingface_hub|azure|yfinance|discord|telegram|web3|ethers|solana|supabase|@supabase/supabase-js|pinecone|cohere|groq|"
-    "langchain_openai|langchain_anthropic|praw|spotipy|serpapi|fal_client|ccxt|alpaca|sendgrid|resend|feedparser|"
-    "@anthropic-ai/sdk|@google/genai|@ai-sdk/openai|axios|google.cloud|google|modal|wandb|apify_client|yt_dlp|datasets"
-).split("|")
-PACKAGES = frozenset(_CLIENTS)
-"""Packages that are clients of services outside."""
 _WORDS = phrase(
     "web search|websearch|web_search|search the web|webfetch|web_fetch|web fetch|internet|online|search engine|browse the web|google search|fetch the|fetch |download|scrape|crawl|api |network|first run",
     r"\b(?:use|using|run|perform|conduct|do|via|with|requires?|execute|call|through|then|first)\b[^.\n]{0,40}\b(?:web ?search|web_search|webfetch|web_fetch|web fetch|brave search)|"
     r"`(?:web ?search|webfetch|web_search|web_fetch)`|\bsearch the (?:web|internet)\b|\bweb search(?:es)?\b|"
     r"\brequires? (?:an? )?(?:active |stable )?(?:internet|network|online)\b|\b(?:internet|network) (?:access|connection)\b|"
     r"\b(?:fetch|download|scrape|crawl|pull|retrieve)\b[^.\n]{0,40}\b(?:from the (?:web|internet|api)|web ?pages?|websites?|urls?\b|https?://|from (?:github|the official|hugging ?face|s3))|"
-    r"\b(?:scripts?|commands?|tools?|it|skill) (?:all )?(?:uses?|needs?|requires?) (?:the )?(?:network|internet)\b|\bfirst (?:run|use)\b[^.\n]{0,20}\bdownloads?\b|\bdownloads? (?:the |a )?(?:model|weights|data ?set)|"
+    r"\b(?:scripts?|commands?|tools?|it|skill) (?:all )?(?:uses?|needs?|requires?) (?:the )?(?:network|internet)\b|"
     r"\b(?:calls?|queries|query|hits?|uses?|using|via|through) (?:the |an? )?[\w .-]{0,30}\bapi\b",
 )
+_FIRST = phrase(
+    "download",
+    r"\b(?:first (?:run|use|time)|initial(?:ly)?)\b[^.\n]{0,30}\bdownloads?\b|\bdownloads? (?:the |a )?(?:models?|weights|data ?sets?)\b[^.\n]{0,30}(?:first|hugging|from)",
+)
+_KEY = lazy(r"\b([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)*_(?:API_KEY|API_TOKEN|ACCESS_TOKEN|BEARER_TOKEN|BOT_TOKEN|AUTH_TOKEN|API_SECRET))\b")
 _NO_NETWORK = lazy(r"\b(?:fully |completely |100% )?(?:offline|no (?:internet|network)|without (?:internet|network)|no (?:external )?api calls|zero network)")
 _DOWNLOADS = lazy(r"\bfrom_pretrained\(\s*[\"'][\w.-]+/|\bload_dataset\(\s*[\"']|\bsnapshot_download\(|\bhf_hub_download\(")
 
@@ -66,22 +66,19 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 yield reading.sign(weight * (0.5 if use2.name in ("requests", "httpx", "axios", "aiohttp", "google", "azure", "github") else 1), EvidenceKind.IMPORT, use2.name, use2.line, f"{script.file} imports {use2.name}", script.path)
             elif use2.kind == "program" and "network" in facts_of(use2.name).tags and use2.name not in ("curl", "wget", "claude", "codex", "gemini"):
                 yield reading.sign(weight, EvidenceKind.SCRIPT, use2.name, use2.line, f"{script.file} runs {use2.name}", script.path)
+    for statement in reading.statements_with(("api_key", "_token", "_api_")):
+        if statement.weight > 0 and REQUIRED_WORDS.search(statement.text):
+            for name in _KEY.findall(statement.shown):
+                yield reading.sign(statement.weight, EvidenceKind.VARIABLE, f"the service of {name}", statement.line, statement.shown)
+    for name, line in reading.declared.variables:
+        if is_secret(name):
+            yield reading.sign(0.6, EvidenceKind.DECLARED, f"the service of {name}", line)
     yield from remote_signs(reading, 0.9, own_content=False)
+    yield from product_signs(reading, 0.5)
+    for sign in said(reading, _FIRST, 1.0, "first download"):
+        yield sign
     for sign in said(reading, _WORDS, 0.65, ""):
         yield sign._replace(weight=sign.weight * offline)
-
-
-def client_imports(text: str) -> Iterator[str]:
-    """The clients of services outside that code imports."""
-    for match in _IMPORT.finditer(text):
-        name = match[1] or match[2]
-        for each in (name, name.partition(".")[0]):
-            if each in PACKAGES and each not in ("google", "azure", "github", "datasets"):
-                yield each
-                break
-
-
-_IMPORT = lazy(r"(?m)^\s*(?:from|import)\s+([A-Za-z_][\w.]*)|\bfrom\s+[\"']([@\w./-]+)[\"']")
 
 
 def _of_command(placed: PlacedCommand, reading: SkillReading, offline: float) -> Iterator[Sign]:
@@ -95,8 +92,10 @@ def _of_command(placed: PlacedCommand, reading: SkillReading, offline: float) ->
         outside = [host for host in hosts if is_outside(host) and "." in host] or (["a host"] if not hosts or any("$" in host for host in hosts) else [])
         installs = "install" in command.text or "| sh" in command.text or "| bash" in command.text or "|bash" in command.text
         for host in outside[:2]:
+            if placed.role is Role.EXAMPLE and host != "a host" and not reading.about.count(host.split(".")[-2]):
+                host = "a host of an example"
             if host != "a host" or "$" in text:
-                yield reading.sign(weight * (0.3 if installs else 1.0 if host != "a host" else 0.6), EvidenceKind.HOST, host, placed.line, command.text)
+                yield reading.sign(weight * (0.3 if installs else 1.0 if host != "a host" else 0.75), EvidenceKind.HOST, host, placed.line, command.text)
     elif name == "git" and command.words[:1] and command.words[0] in _GIT:
         yield reading.sign(weight * (0.5 if command.words[0] != "push" else 0.7), EvidenceKind.COMMAND, "git " + command.words[0], placed.line, command.text)
     elif "network" in facts_of(name).tags and name not in ("claude", "codex", "gemini", "openclaw"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
+from skill_health.needs.reading.packages import PACKAGES
 from skill_health.needs.reading.programs import facts_of, installs_skill
 from skill_health.needs.reading.read import SkillReading, phrase, said
 from skill_health.text.patterns import lazy
@@ -61,5 +62,6 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         if names:
             seen += 1
             line = snippet.line
-            yield reading.sign((0.6 if installs else 0.35) * max(snippet.role.run, 0.2), EvidenceKind.IMPORT, f"{language}: {names[0]}", line, f"imports {names[0]}")
+            client = any(name in PACKAGES or name.partition(".")[0] in PACKAGES for name in names)
+            yield reading.sign((0.6 if installs or client else 0.35) * max(snippet.role.run, 0.2), EvidenceKind.IMPORT, f"{language}: {names[0]}", line, f"imports {names[0]}")
     yield from said(reading, _SAID, 0.9, "")

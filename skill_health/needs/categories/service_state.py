@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
+from skill_health.needs.reading.products import product_signs
 from skill_health.needs.reading.programs import facts_of
 from skill_health.needs.reading.read import SkillReading, phrase, said
 from skill_health.needs.reading.servers import remote_signs
@@ -54,4 +55,17 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             if use.kind == "program" and "service-state" in facts_of(use.name).tags:
                 yield reading.sign(0.6 if script.weight >= 0.7 else 0.2, EvidenceKind.SCRIPT, use.name, use.line, f"{script.file} runs {use.name}", script.path)
     yield from remote_signs(reading, 0.7, own_content=True)
+    for sign in product_signs(reading, 0.6):
+        yield sign
+        yield from _reads(reading)
     yield from said(reading, _SAID, 0.6, "")
+
+
+_READ_WORDS = frozenset("list get search read show fetch inbox history home mentions recent unread messages events threads issues view".split())
+
+
+def _reads(reading: SkillReading) -> Iterator[Sign]:
+    """Commands that by their words read what the service holds."""
+    for placed in reading.commands:
+        if _READ_WORDS.intersection(placed.command.words[:4]) and placed.command.program not in ("npm", "pip", "git", "brew"):
+            yield reading.sign(0.5 * placed.weight, EvidenceKind.COMMAND, "what it reads", placed.line, placed.command.text)

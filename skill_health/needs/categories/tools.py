@@ -14,6 +14,15 @@ TITLE = "Tool and CLI access"
 MEANING = "Programs must be installed that a plain shell lacks: git, gh, docker, npm, jq, ffmpeg, a vendor's CLI."
 
 _NAME = lazy(r"[a-z@][a-z0-9][a-z0-9._+@/-]{0,40}")
+_NO_PROGRAMS = frozenset(
+    "import from def const let var class try catch with async await and or not the is are was fallback prints each safe like runs run "
+    "prompt assert raise print require use include extends public private void int string struct package func fn enum type interface "
+    "open web_search web_fetch message skip describe expect given scenario feature step note todo usage example input output error "
+    "warning info name version description status".split()
+)
+"""Words of other languages, and of English, that begin lines of blocks which are called shell."""
+_ARGUMENT = lazy(r"^-|[/.$<>=\"'@:{]")
+_FEW_WORDS = 3
 _HOSTS_OWN = frozenset(("claude", "codex", "gemini", "openclaw", "clawdbot", "clawhub", "clawdhub", "skills", "agent", "claw"))
 _MANAGERS = frozenset("brew apt apt-get dnf yum pacman apk snap choco winget scoop nix nix-env port".split())
 _INSTALLED = lazy(r"\b(?:install|add|get|tap)\b")
@@ -57,11 +66,15 @@ def _of_command(placed: PlacedCommand, reading: SkillReading) -> Sign | None:
         # A name that nobody knows is a program where a block of commands runs it with arguments, as commands are written.
         if placed.source != "block" or not command.words or "(" in command.text.split(" ")[0] or "=" in command.words[0][:2]:
             return None
-        if name.endswith((".py", ".sh", ".js", ":")) or name in reading.skill.files:
+        if name.endswith((".py", ".sh", ".js", ":")) or name in reading.skill.files or name in _NO_PROGRAMS:
+            return None
+        if not any(_ARGUMENT.search(word) for word in command.words) and len(command.words) > _FEW_WORDS:
             return None
         weight = 0.6
     else:
         weight = 1.0
+    if name == "curl" and placed.title.strip("` ").lower() in ("curl", "rest", "rest api", "http", "curl example", "shell", "bash"):
+        weight *= 0.3
     if name in ("curl", "wget") and "install" in command.text:
         weight *= 0.4
     if name == "git" and command.words[:1] == ("clone",):

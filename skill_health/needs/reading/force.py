@@ -46,7 +46,7 @@ _TITLES = (
     (Role.TROUBLE, lazy(
         r"troubleshoot|common (?:issues|errors|problems|pitfalls|failures)|known (?:issues|limitations)|pitfall|gotcha|\bfaq\b|"
         r"error handling|errors?$|failure modes?|limitations?|edge cases|red flags|caveats?|warnings?$|if (?:something|it|things) "
-        r"|when things go|recovery|security (?:considerations|notes?)|fallback|fix recipes?|auto-?fix"
+        r"|when things go|recovery|security (?:considerations|notes?)|fallback|fix recipes?"
     )),
     (Role.OPTIONAL, lazy(
         r"\boptional|alternative|advanced|\bbonus\b|nice to have|\btips?\b|best practices?|other (?:platforms|tools|options)|"
@@ -110,7 +110,7 @@ _HEDGED = lazy(
     r"\bnice to have\b|\bor (?:use|via|with|any)\b|\bwhen available\b|\bwhere available\b|\bworks with\b|\bsupports?\b|\bfalls? ?back\b|"
     r"\brecommended\b|\bconsider\b|\bmight\b|\bcould\b|\bpreferably\b|\bas needed\b|\bcompatible with\b",
 )
-_CONDITION = lazy(r"(?:^|[\s(*_:>-])(?:if|unless|when|whenever|in case|should)\b")
+_CONDITION = lazy(r"(?:^|[\s(*_:>-])(?:if|unless|when|whenever|in case|should)\b|\b(?:multiple|several|no|ambiguous|unclear|missing|otherwise|unsure|not found|fails?)\b[^.\n]{0,30}(?::|\u2192|->|,|\u2014)")
 _NEGATED = lazy(
     r"\b(?:no|not|never|without|avoid|instead of|rather than|unlike|neither|nor|isn'?t|aren'?t|don'?t|doesn'?t|won'?t|can'?t|cannot|"
     r"needn'?t|no longer|lacks?|replaces?|skip|zero|nothing)\b[^.;:!?\n]{0,40}$"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from skill_health.needs.model import EvidenceKind, NeedEvidence, Sign
 from skill_health.needs.reading.force import Role, hedge, is_conditional, is_negated, roles_by_line
 from skill_health.needs.reading.programs import AMBIGUOUS, PLAIN, facts_of
-from skill_health.needs.reading.scripts import ScriptUse, language_of, uses_of
+from skill_health.needs.reading.scripts import MAX_SCRIPT, ScriptUse, language_of, uses_of
 from skill_health.needs.reading.shell import ShellCommand, read_commands
 from skill_health.skill.model import CodeBlock, Document, Skill
 from skill_health.text.patterns import lazy
@@ -25,6 +25,7 @@ _TARGET = lazy(r"\]\([^)\s]{1,400}\)")
 _MOST_SCRIPTS, _MOST_STATEMENTS, _SHOWN = 40, 4_000, 160
 _SENTENCE = lazy(r"(?<=[.!?。！？])\s+(?=[A-Z\"'`*\[(0-9]|[^\x00-\x7f])|\n(?=\s*[-*|])|(?<=[。！？])")
 _SCRIPT = lazy(r"(?<![\w./])((?:[\w.${}<>~-]+/)*[\w.-]+\.(?:py|sh|js|mjs|cjs|ts|rb|ps1|pl|R|bash|php|lua|jl|go|swift|tsx|exs))(?![\w/])")
+_OWN_IMPORT = lazy(r"(?m)^[ \t]{0,8}(?:from|import)[ \t]+([A-Za-z_]\w*)")
 _NOT_RUN = frozenset("tests test __tests__ fixtures examples example templates template node_modules evals eval assets".split())
 
 
@@ -48,6 +49,7 @@ class PlacedCommand(NamedTuple):
     weight: float
     role: Role
     source: str
+    title: str = ""
 
 
 class Snippet(NamedTuple):
@@ -251,8 +253,11 @@ def _commands(reading: SkillReading) -> Iterator[PlacedCommand]:
         if is_shell(block):
             role = reading.role(block.line)
             lead = _lead_weight(reading, block.line)
+            section = skill.body.section_at(block.line)
+            title = section.heading.title if section else ""
             for command in read_commands(block.text):
-                yield PlacedCommand(command, skill.path, block.line + command.line + block.fenced, role.run * lead, role, "block")
+                at = block.line + command.line + block.fenced
+                yield PlacedCommand(command, skill.path, at, role.run * lead, role, "block", title)
     blocks = {block.text.lstrip().partition(" ")[0] for block in skill.body.blocks if is_shell(block)}
     for span in skill.body.codes:
         first, _, rest = span.text.strip().partition(" ")
@@ -316,11 +321,22 @@ def _scripts(reading: SkillReading) -> Iterator[PlacedScript]:
             known = best.get(file)
             if known is None or (weight, runs) > (known[0], known[2]):
                 best[file] = (weight, nth, runs)
+    also: set[str] = set()
     for file in sorted(best)[:_MOST_SCRIPTS]:
         weight, nth, runs = best[file]
         path = skill.path_of(file)
         text = reading.read(path) or ""
         yield PlacedScript(path, file, _runtime(file, text), nth, weight, runs, tuple(uses_of(file, text, own)))
+        # Modules of the skill that a script imports run with it.
+        if file.endswith(".py"):
+            folder = file.rpartition("/")[0]
+            for name in dict.fromkeys(_OWN_IMPORT.findall(text[:MAX_SCRIPT])):
+                inner = f"{folder}/{name}.py" if folder else f"{name}.py"
+                if inner in files and inner not in best and inner not in also:
+                    also.add(inner)
+                    other = reading.read(skill.path_of(inner)) or ""
+                    uses = tuple(uses_of(inner, other, own))
+                    yield PlacedScript(skill.path_of(inner), inner, "Python", nth, weight, runs, uses)
 
 
 def _names_in(line: str) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ _REACHES = lazy(
 )
 _NO_HOSTS = (
     "example.com", "example.org", "example.net", "localhost", "w3.org", "schema.org", "json-schema.org", "schemas.microsoft.com",
-    "schemas.openxmlformats.org", "purl.org", "opensource.org", "apache.org", "shields.io", "img.shields.io", "your-domain.com",
+    "schemas.openxmlformats.org", "purl.org", "opensource.org", "sitemaps.org", "xmlns.com", "ogp.me", "gnu.org", "creativecommons.org", "semver.org", "keepachangelog.com", "apache.org", "shields.io", "img.shields.io", "your-domain.com",
     "yourdomain.com", "yoursite.com", "your-app.com", "mysite.com", "domain.com", "acme.com", "site.com", "test.com", "company.com",
 )  # fmt: skip
 

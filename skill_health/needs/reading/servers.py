@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
 from skill_health.needs.reading.force import is_negated
+from skill_health.needs.reading.products import names_product
 from skill_health.needs.reading.read import SkillReading, phrase, said
 from skill_health.text.patterns import lazy
 
@@ -28,7 +29,7 @@ _NEEDED = phrase(
     r"\b(?:via|through|using|uses?|with|requires?|needs?|call|invoke|connect(?:ed)? to|configured?|install|add|enable)\b[^.\n]{0,40}?"
     r"\b([\w-]{2,30}) mcp(?: v?\d[\w.]*)?(?: server| tools?| connector| integration)?\b|"
     r"\bmcp (?:server|tools?) (?:`?[\w-]+`? )?(?:is |are |must be |be )?(?:required|connected|configured|available|installed)|"
-    r"\brequires? (?:an? |the )?[^.\n]{0,30}\bmcp\b|\b([\w-]{2,30}) mcp (?:server|tools?)\b",
+    r"\brequires? (?:an? |the )?[^.\n]{0,30}\bmcp\b|\b([\w-]{2,30}) mcp (?:server|tools?|integration|operations)\b|\bvia mcp\b",
 )
 _BUILDS = lazy(
     r"\b(?:build|creat|develop|implement|author|design|scaffold|writ|evaluat|audit|scan|review|generat|convert)\w*\b[^.\n]{0,60}\bmcp\b|"
@@ -53,6 +54,9 @@ def server_signs(reading: SkillReading) -> Iterator[Sign]:
         if "mcp_" in block.text and (match := _TOOL.search(block.text)):
             line = block.line + block.fenced + block.text.count("\n", 0, match.start())
             yield reading.sign(max(reading.role(block.line).run, 0.3), EvidenceKind.SERVER, match[1] or match[2], line)
+    for placed in reading.commands:
+        if placed.command.program == "mcp" and placed.command.words and placed.command.words[0][:1].isalpha():
+            yield reading.sign(placed.weight, EvidenceKind.SERVER, placed.command.words[0], placed.line, placed.command.text)
     servers: dict[str, set[str]] = {}
     spans = [(span, found) for span in reading.skill.body.codes if ":" in span.text and (found := _SERVER_TOOL.match(span.text.strip()))]
     for _, match in spans:
@@ -70,5 +74,6 @@ def remote_signs(reading: SkillReading, weight: float, own_content: bool) -> Ite
     for sign in server_signs(reading):
         name = sign.evidence.subject.lower().removeprefix("claude_ai_").replace("_", "-")
         parts = {name, *name.split("-")}
-        if parts & REMOTE and not (own_content and parts & OPEN):
+        open_ = own_content and parts & OPEN
+        if (parts & REMOTE and not open_) or (name == "an mcp server" and names_product(reading)):
             yield sign._replace(weight=sign.weight * weight)

@@ -19,7 +19,7 @@ _WRAPPERS = frozenset(
     "stdbuf eval builtin".split()
 )
 _FLOW = frozenset("for case in done fi esac function select { } ( ) [ [[ ]] ]".split())
-_MOST_WORDS, _LONGEST = 60, 2_000
+_MOST_WORDS, _MOST_LINES, _LONGEST = 60, 40, 4_000
 
 
 class ShellCommand(NamedTuple):
@@ -53,12 +53,24 @@ def read_commands(text: str) -> Iterator[ShellCommand]:
         if joined.endswith("\\") and len(joined) < _LONGEST:
             joined = joined[:-1] + " "
             continue
+        if _is_open(joined) and len(joined) < _LONGEST and nth - start < _MOST_LINES:
+            joined += " "
+            continue
         if found := _HEREDOC.search(joined):
             ending = found[1]
         yield from _commands(joined, start)
         joined = ""
     if joined:
         yield from _commands(joined, start)
+
+
+def _is_open(text: str) -> bool:
+    """Whether a quotation of a line goes on below."""
+    if "'" not in text and '"' not in text:
+        return False
+    if text.lstrip().startswith("#"):
+        return False
+    return any(mark in _WORD.sub("", text.replace("\\'", "").replace('\\"', "")) for mark in "'\"")
 
 
 def _commands(line: str, nth: int) -> Iterator[ShellCommand]:

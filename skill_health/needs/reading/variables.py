@@ -15,6 +15,8 @@ OWN = frozenset(
     """.split()
 )
 """Variables that a shell, a host, a build or the skill itself sets."""
+REQUIRED_WORDS = lazy(r"\b(?:requires?|required|set|export|needs?|must|configure|add|obtain)\b")
+"""Words that say that a variable must be set, in lower case."""
 _SECRET = lazy(
     r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASS|CREDENTIALS?|PAT|AUTH|APIKEY|ACCESS_KEY(?:_ID)?|PRIVATE_KEY|COOKIE|SESSION|LOGIN)(?:_|$)|TOKEN$|APIKEY$"
 )
