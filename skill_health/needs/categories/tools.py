@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
-from skill_health.needs.reading.programs import PLAIN, facts_of, installs_skill, is_tool
+from skill_health.needs.reading.programs import AMBIGUOUS, PLAIN, facts_of, installs_skill, is_tool
 from skill_health.needs.reading.read import PlacedCommand, SkillReading, phrase, said
 from skill_health.text.patterns import lazy
 
@@ -23,7 +23,16 @@ _NO_PROGRAMS = frozenset(
 """Words of other languages, and of English, that begin lines of blocks which are called shell."""
 _ARGUMENT = lazy(r"^-|[/.$<>=\"'@:{]")
 _FEW_WORDS = 3
-_HOSTS_OWN = frozenset(("claude", "codex", "gemini", "openclaw", "clawdbot", "clawhub", "clawdhub", "skills", "agent", "claw"))
+_HOSTS_OWN = frozenset(
+    ("claude", "codex", "gemini", "openclaw", "clawdbot", "clawhub", "clawdhub", "skills", "agent", "claw")
+)
+_WORKS_BY = lazy(
+    r"\b(?:using|via|with|through|by running) (?:the )?`?([a-z][a-z0-9-]{1,30})`?(?= |,|\.|;|\)|$)|(?<![\w./-])([a-z][a-z0-9]*(?:-[a-z0-9]+)*) (?:cli|command[- ]line)\b|(?<![\w./-])([a-z][a-z0-9]*(?:-[a-z0-9]+)+)(?![\w/])"
+)
+_PRODUCTS = frozenset(
+    "docker terraform ansible claude codex gemini openai cursor firebase supabase vercel netlify stripe shopify twilio neo4j ghidra playwright puppeteer cypress selenium prisma chrome firefox postgres nginx redis mongo mysql airflow dagster prefect latex blender obsidian whisper piper npm yarn pnpm vite next webpack jest vitest mocha eslint prettier hardhat helm gradle maven composer rails poetry flask conda anvil slither".split()
+)
+"""Names of products that descriptions mention without running them."""
 _MANAGERS = frozenset("brew apt apt-get dnf yum pacman apk snap choco winget scoop nix nix-env port".split())
 _INSTALLED = lazy(r"\b(?:install|add|get|tap)\b")
 _REQUIRED = phrase(
@@ -46,7 +55,19 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         for use in script.uses:
             if use.kind == "program" and is_tool(use.name) and facts_of(use.name).listed and use.name not in _MANAGERS:
                 weight = 1.0 if script.weight >= 0.7 else 0.5 * script.weight
-                yield reading.sign(weight, EvidenceKind.SCRIPT, use.name, use.line, f"{script.file} runs {use.name}", script.path)
+                yield reading.sign(
+                    weight, EvidenceKind.SCRIPT, use.name, use.line, f"{script.file} runs {use.name}", script.path
+                )
+    for match in _WORKS_BY.finditer(reading.about):
+        for name in filter(None, match.groups()):
+            if (
+                name not in AMBIGUOUS
+                and name not in PLAIN
+                and is_tool(name)
+                and facts_of(name).listed
+                and name not in _PRODUCTS
+            ):
+                yield reading.sign(0.6, EvidenceKind.PROGRAM, name, reading.about_line, name)
     for sign in said(reading, _REQUIRED, 1.0, ""):
         if is_tool(sign.evidence.subject):
             yield sign
@@ -64,7 +85,12 @@ def _of_command(placed: PlacedCommand, reading: SkillReading) -> Sign | None:
         return None
     if not facts.listed:
         # A name that nobody knows is a program where a block of commands runs it with arguments, as commands are written.
-        if placed.source != "block" or not command.words or "(" in command.text.split(" ")[0] or "=" in command.words[0][:2]:
+        if (
+            placed.source != "block"
+            or not command.words
+            or "(" in command.text.split(" ")[0]
+            or "=" in command.words[0][:2]
+        ):
             return None
         if name.endswith((".py", ".sh", ".js", ":")) or name in reading.skill.files or name in _NO_PROGRAMS:
             return None
@@ -73,11 +99,18 @@ def _of_command(placed: PlacedCommand, reading: SkillReading) -> Sign | None:
         weight = 0.6
     else:
         weight = 1.0
-    if name == "curl" and placed.title.strip("` ").lower() in ("curl", "rest", "rest api", "http", "curl example", "shell", "bash"):
+    if name == "curl" and placed.title.strip("` ").lower() in (
+        "curl",
+        "rest",
+        "rest api",
+        "http",
+        "curl example",
+        "shell",
+        "bash",
+    ):
         weight *= 0.3
     if name in ("curl", "wget") and "install" in command.text:
         weight *= 0.4
     if name == "git" and command.words[:1] == ("clone",):
         weight *= 0.5
     return reading.sign(weight * placed.weight, EvidenceKind.COMMAND, name, placed.line, command.text)
-

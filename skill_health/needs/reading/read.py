@@ -20,13 +20,35 @@ from skill_health.text.patterns import lazy
 ReadText = Callable[[str], str | None]
 """The text of a file by its path relative to the root of the collection; None where it cannot be had."""
 
-SHELLS = frozenset(("bash", "sh", "shell", "zsh", "console", "shell-session", "terminal", "powershell", "pwsh", "ps1", "cmd", "bat", "batch", "fish"))
+SHELLS = frozenset(
+    (
+        "bash",
+        "sh",
+        "shell",
+        "zsh",
+        "console",
+        "shell-session",
+        "terminal",
+        "powershell",
+        "pwsh",
+        "ps1",
+        "cmd",
+        "bat",
+        "batch",
+        "fish",
+    )
+)
 _TARGET = lazy(r"\]\([^)\s]{1,400}\)")
 _MOST_SCRIPTS, _MOST_STATEMENTS, _SHOWN = 40, 4_000, 160
 _SENTENCE = lazy(r"(?<=[.!?。！？])\s+(?=[A-Z\"'`*\[(0-9]|[^\x00-\x7f])|\n(?=\s*[-*|])|(?<=[。！？])")
-_SCRIPT = lazy(r"(?<![\w./])((?:[\w.${}<>~-]+/)*[\w.-]+\.(?:py|sh|js|mjs|cjs|ts|rb|ps1|pl|R|bash|php|lua|jl|go|swift|tsx|exs))(?![\w/])")
+_SCRIPT = lazy(
+    r"(?<![\w./])((?:[\w.${}<>~-]+/)*[\w.-]+\.(?:py|sh|js|mjs|cjs|ts|rb|ps1|pl|R|bash|php|lua|jl|go|swift|tsx|exs))(?![\w/])"
+)
 _OWN_IMPORT = lazy(r"(?m)^[ \t]{0,8}(?:from|import)[ \t]+([A-Za-z_]\w*)")
-_NOT_RUN = frozenset("tests test __tests__ fixtures examples example templates template node_modules evals eval assets".split())
+_VARIABLE = lazy(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
+_NOT_RUN = frozenset(
+    "tests test __tests__ fixtures examples example templates template node_modules evals eval assets".split()
+)
 
 
 class Statement(NamedTuple):
@@ -156,6 +178,12 @@ class SkillReading:
         return tuple(_scripts(self))
 
     @cached_property
+    def optional_names(self) -> frozenset[str]:
+        """The variables that some sentence calls optional."""
+        found = (_VARIABLE.findall(each.shown) for each in self.statements_with(("optional",)))
+        return frozenset(name for names in found for name in names)
+
+    @cached_property
     def declared(self) -> Declared:
         """What the frontmatter declares."""
         return _declared(self.skill)
@@ -164,7 +192,9 @@ class SkillReading:
         """Evidence at a line of SKILL.md, or of another file."""
         if not text and not path:
             text = self.skill.lines[line - 1] if 0 < line <= len(self.skill.lines) else ""
-        return Sign(weight, NeedEvidence(path or self.skill.path, max(1, line), kind, subject, " ".join(text.split())[:_SHOWN]))
+        return Sign(
+            weight, NeedEvidence(path or self.skill.path, max(1, line), kind, subject, " ".join(text.split())[:_SHOWN])
+        )
 
 
 class Phrase(NamedTuple):
@@ -210,7 +240,11 @@ def is_shell(block: CodeBlock) -> bool:
 def _begins_command(line: str) -> bool:
     words = line.removeprefix("$ ").split(" ", 2)
     facts = facts_of(words[0])
-    named = facts.listed or bool(facts.runtime) or words[0] in ("cd", "mkdir", "export", "cat", "cp", "ls", "grep", "find", "chmod")
+    named = (
+        facts.listed
+        or bool(facts.runtime)
+        or words[0] in ("cd", "mkdir", "export", "cat", "cp", "ls", "grep", "find", "chmod")
+    )
     plain = len(words) > 1 and (words[1][:1] in "-./$<{\"'" or words[1].islower())
     return line.startswith("$ ") or (named and plain and not line.endswith((".", ":", ",")))
 
@@ -220,7 +254,9 @@ def _statements(reading: SkillReading) -> Iterator[Statement]:
     for part in _SENTENCE.split(skill.description):
         if part and part.strip():
             low = part.lower()
-            when = low.lstrip().startswith(("use when", "use this", "trigger", "when ", "also use", "use for", "use if", "invoke"))
+            when = low.lstrip().startswith(
+                ("use when", "use this", "trigger", "when ", "also use", "use for", "use if", "invoke")
+            )
             role = Role.WHEN if when else Role.MAIN
             yield Statement(low, part, reading.about_line, role, role.said * hedge(low), "description")
     for prose in skill.body.prose:
@@ -265,7 +301,9 @@ def _commands(reading: SkillReading) -> Iterator[PlacedCommand]:
             continue
         if first in AMBIGUOUS and not (" -" in rest or first in blocks):
             continue
-        if not (facts_of(first).listed and first not in PLAIN) and not first.startswith(("./", "scripts/", "{baseDir}", "$")):
+        if not (facts_of(first).listed and first not in PLAIN) and not first.startswith(
+            ("./", "scripts/", "{baseDir}", "$")
+        ):
             if first not in ("python", "python3", "node", "bash", "sh", "npx", "uv", "npm"):
                 continue
         role = reading.role(span.line)
@@ -279,7 +317,9 @@ def _commands(reading: SkillReading) -> Iterator[PlacedCommand]:
                 yield PlacedCommand(command, skill.path, span.line, weight, role, "inline")
 
 
-_ALONE = frozenset(("gh", "git", "jq", "ffmpeg", "pandoc", "docker", "psql", "terraform", "kubectl", "semgrep", "codeql"))
+_ALONE = frozenset(
+    ("gh", "git", "jq", "ffmpeg", "pandoc", "docker", "psql", "terraform", "kubectl", "semgrep", "codeql")
+)
 _ASIDE_LEAD = lazy(
     r"\b(?:alternatively|optional(?:ly)?|or,? (?:use|with|via|if)|if you (?:prefer|want)|for (?:windows|macos|linux)|fallback|legacy|deprecated|"
     r"(?:bad|wrong|incorrect|don'?t|do not|never|avoid|instead of)\b)|[❌✗]"
@@ -297,7 +337,9 @@ def _lead_weight(reading: SkillReading, line: int) -> float:
 
 def _scripts(reading: SkillReading) -> Iterator[PlacedScript]:
     skill = reading.skill
-    files = {file for file in skill.files if language_of(file) is not None and _NOT_RUN.isdisjoint(file.split("/")[:-1])}
+    files = {
+        file for file in skill.files if language_of(file) is not None and _NOT_RUN.isdisjoint(file.split("/")[:-1])
+    }
     if not files:
         return
     by_name: dict[str, list[str]] = {}
@@ -340,7 +382,25 @@ def _scripts(reading: SkillReading) -> Iterator[PlacedScript]:
 
 
 def _names_in(line: str) -> tuple[str, ...]:
-    return (".py", ".sh", ".js", ".mjs", ".cjs", ".ts", ".rb", ".ps1", ".pl", ".R", ".bash", ".php", ".go", ".swift", ".lua", ".jl", ".exs")
+    return (
+        ".py",
+        ".sh",
+        ".js",
+        ".mjs",
+        ".cjs",
+        ".ts",
+        ".rb",
+        ".ps1",
+        ".pl",
+        ".R",
+        ".bash",
+        ".php",
+        ".go",
+        ".swift",
+        ".lua",
+        ".jl",
+        ".exs",
+    )
 
 
 def _runtime(file: str, text: str) -> str:
@@ -351,11 +411,17 @@ def _runtime(file: str, text: str) -> str:
     return runtime
 
 
-_RUNNER = lazy(r"(?:^|[\s`\"'(|&;$])(?:python3?|bash|sh|zsh|node|uv run|npx|tsx|bun|deno|ruby|perl|rscript|pwsh|source|\./)\b[^|;&`]{0,120}$|`(?:\.?/?[\w{}$/.-]*/)?$", re.I)
+_RUNNER = lazy(
+    r"(?:^|[\s`\"'(|&;$])(?:python3?|bash|sh|zsh|node|uv run|npx|tsx|bun|deno|ruby|perl|rscript|pwsh|source|\./)\b[^|;&`]{0,120}$|`(?:\.?/?[\w{}$/.-]*/)?$",
+    re.I,
+)
 
 
 def _runs(line: str, at: int) -> bool:
-    return _RUNNER.search(line[:at]) is not None or re.search(r"\b(?:run|execut|invoke|call|use)\w*\b", line[:at], re.I) is not None
+    return (
+        _RUNNER.search(line[:at]) is not None
+        or re.search(r"\b(?:run|execut|invoke|call|use)\w*\b", line[:at], re.I) is not None
+    )
 
 
 def _declared(skill: Skill) -> Declared:
@@ -371,9 +437,20 @@ def _declared(skill: Skill) -> Declared:
             compatibility, line = field.value, at
         elif key in ("allowed-tools", "tools", "allowed_tools", "allowedtools"):
             tools += ((name, at) for name in _listed(field.value))
-        elif key in ("dependencies", "requires", "requirements", "env", "environment", "prerequisites", "metadata", "required_env"):
+        elif key in (
+            "dependencies",
+            "requires",
+            "requirements",
+            "env",
+            "environment",
+            "prerequisites",
+            "metadata",
+            "required_env",
+        ):
             _walk(field.value, key, at, programs, variables, systems, packages, 0)
-    return Declared(compatibility, tuple(programs), tuple(variables), tuple(systems), tuple(tools), tuple(packages), line)
+    return Declared(
+        compatibility, tuple(programs), tuple(variables), tuple(systems), tuple(tools), tuple(packages), line
+    )
 
 
 _PLACES = {
@@ -410,5 +487,3 @@ def _listed(value: Any) -> list[str]:
     if isinstance(value, str):
         return re.findall(r"[\w:*.-]+(?:\([^)]{0,200}\))?", value[:4_000])
     return [each[:200] for each in value if isinstance(each, str)] if isinstance(value, (list, tuple)) else []
-
-
