@@ -105,6 +105,9 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                     statement.line,
                     statement.shown,
                 )
+    for name, line, path in reading.exported:
+        if is_secret(name) and name not in reading.optional_names:
+            yield reading.sign(1.0 * none, EvidenceKind.VARIABLE, name, line, f"README exports {name}", path)
     for script in reading.scripts:
         for use in script.uses:
             if use.kind in ("variable", "required") and is_secret(use.name) and use.name not in reading.optional_names:

@@ -89,6 +89,9 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                     yield reading.sign(
                         (0.5 if is_secret(name) else 0.3) * snippet.role.run, EvidenceKind.VARIABLE, name, line
                     )
+    for name, line, path in reading.exported:
+        if is_secret(name) and name not in reading.optional_names:
+            yield reading.sign(1.0, EvidenceKind.VARIABLE, name, line, f"README exports {name}", path)
     for script in reading.scripts:
         for use in script.uses:
             if (

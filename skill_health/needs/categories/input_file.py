@@ -27,6 +27,7 @@ _SAID = phrase(
 )
 _WORD = lazy(
     r"^[\"']?(?:[\w./~<>{}$-]*/)?<?(?:input|in|source|src|my|your|doc|document|file|photo|image|video|audio|data|report|invoice|book|scan|recording|meeting|sample|form|paper|contract|transcript)[\w-]*>?\.(?:pdf|docx?|xlsx?|csv|tsv|pptx?|png|jpe?g|heic|webp|gif|mp3|mp4|wav|m4a|mov|mkv|epub|json|jsonl|log|parquet|txt|dmp|pcap|bin|exe|apk|html|md|ogg|flac|svg)[\"']?$|"
+    r"^[\"']?(?:[\w./~<>{}$-]*/)?(?!\S*(?:out|result|generated|report))[\w-]+\.(?:pdf|docx|xlsx|pptx|csv|tsv|mp3|wav|m4a|mov|heic|epub|dmp|pcap|apk|raw|mem|parquet)[\"']?$|"
     r"^[\"']?<(?:path[-_ ]to[-_ ])?(?:input|file|pdf|image|video|audio|document|csv|excel|binary|transcript|log)[-_ ]?(?:file|path|pdf)?>[\"']?$"
 )
 _UPLOAD = lazy(r"=@[\"']?([\w./<>-]{1,60}\.(?:pdf|docx?|xlsx?|csv|png|jpe?g|mp3|mp4|wav|m4a|mov|webm))", 2)
@@ -39,7 +40,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     match = _ABOUT.search(reading.about)
     if match:
         creates = 0.6 if _CREATES.match(reading.about) else 1.0
-        yield reading.sign(0.5 * creates, EvidenceKind.SENTENCE, "what it is for", reading.about_line, match[0])
+        yield reading.sign(0.6 * creates, EvidenceKind.SENTENCE, "what it is for", reading.about_line, match[0])
     for placed in reading.commands:
         if placed.command.program == "curl" and (upload := _UPLOAD.search(placed.command.text)):
             yield reading.sign(0.7 * placed.weight, EvidenceKind.FILE, upload[1], placed.line, placed.command.text)
@@ -72,7 +73,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 yield reading.sign(0.5 * snippet.role.run, EvidenceKind.FILE, "file that code opens", line, found[0])
                 break
     yield from _listed(reading)
-    yield from said(reading, _SAID, 0.55, "", conditional=0.8)
+    yield from said(reading, _SAID, 0.6, "", conditional=0.8)
 
 
 def _listed(reading: SkillReading) -> Iterator[Sign]:

@@ -34,6 +34,8 @@ _FIRST = phrase(
     "download",
     r"\b(?:first (?:run|use|time)|initial(?:ly)?)\b[^.\n]{0,30}\bdownloads?\b|\bdownloads? (?:the |a )?(?:models?|weights|data ?sets?)\b[^.\n]{0,30}(?:first|hugging|from)",
 )
+_CREDENTIALS = ("token", "api key", "oauth", "credential", "api_key")
+_PLAINLY = 0.6
 _KEY = lazy(
     r"\b([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)*_(?:API_KEY|API_TOKEN|ACCESS_TOKEN|BEARER_TOKEN|BOT_TOKEN|AUTH_TOKEN|API_SECRET))\b"
 )
@@ -117,11 +119,19 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 yield reading.sign(
                     statement.weight, EvidenceKind.VARIABLE, f"the service of {name}", statement.line, statement.shown
                 )
+    for name, line, path in reading.exported:
+        if is_secret(name) and name not in reading.optional_names:
+            yield reading.sign(
+                1.0, EvidenceKind.VARIABLE, f"the service of {name}", line, f"README exports {name}", path
+            )
     for name, line in reading.declared.variables:
         if is_secret(name):
             yield reading.sign(0.6, EvidenceKind.DECLARED, f"the service of {name}", line)
     yield from remote_signs(reading, 0.9, own_content=False)
-    yield from product_signs(reading, 0.5)
+    for sign in product_signs(reading, 0.5):
+        yield sign
+        if asks := next((each for each in reading.statements_with(_CREDENTIALS) if each.weight >= _PLAINLY), None):
+            yield reading.sign(0.5, EvidenceKind.SENTENCE, "a service that wants credentials", asks.line, asks.shown)
     for sign in said(reading, _FIRST, 1.0, "first download"):
         yield sign
     for sign in said(reading, _WORDS, 0.65, ""):

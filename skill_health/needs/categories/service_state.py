@@ -9,6 +9,7 @@ from skill_health.needs.reading.products import product_signs
 from skill_health.needs.reading.programs import facts_of
 from skill_health.needs.reading.read import SkillReading, phrase, said
 from skill_health.needs.reading.servers import remote_signs
+from skill_health.needs.reading.variables import is_secret
 from skill_health.text.patterns import lazy
 
 ORDER = 15
@@ -34,6 +35,10 @@ _READS = {
     "jira": (), "acli": (), "linear": (), "himalaya": (), "gog": (), "bird": (), "gws": (), "heroku": ("logs", "ps"),
     "terraform": ("import", "state"), "vercel": ("logs", "inspect", "ls"), "sentry-cli": (), "stripe": (),
 }  # fmt: skip
+_HELD = lazy(
+    r"\b(?:manage|query|search|read|list|fetch|access|monitor|check|triage|review|update)\w*\b[^.\n]{0,40}\b(tickets?|crm|inbox|emails?|meetings?|calendar|tasks|contacts|orders|invoices|issues|"
+    r"deployments?|clusters?|servers|workouts|bookmarks|transactions|vault|notes|recordings|deals|jobs|builds|dashboards?|alerts|devices|library|accounts?)\b"
+)
 _LISTS = lazy(r"\b(?:list|get|describe|show|view|logs|ls|search|read|inbox|status|checks|fetch|tail|events)\b")
 
 
@@ -72,8 +77,12 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                     script.path,
                 )
     yield from remote_signs(reading, 0.7, own_content=True)
-    for sign in product_signs(reading, 0.6):
+    for sign in product_signs(reading, 0.7):
         yield sign
+        yield from _reads(reading)
+    secret = any(is_secret(name) for name, _ in reading.declared.variables)
+    if secret and (match := _HELD.search(reading.about)):
+        yield reading.sign(0.6, EvidenceKind.SENTENCE, "what it is for", reading.about_line, match[0])
         yield from _reads(reading)
     yield from said(reading, _SAID, 0.6, "")
 

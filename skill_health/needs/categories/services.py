@@ -65,4 +65,4 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     for statement in reading.statements_with(("localhost", "127.0.0.1")):
         if match := _LOCAL.search(statement.text):
             yield reading.sign(0.4 * statement.weight, EvidenceKind.HOST, match[0], statement.line, statement.shown)
-    yield from said(reading, _SAID, 0.6, "")
+    yield from said(reading, _SAID, 0.7, "")

@@ -23,6 +23,8 @@ _NO_PROGRAMS = frozenset(
 """Words of other languages, and of English, that begin lines of blocks which are called shell."""
 _ARGUMENT = lazy(r"^-|[/.$<>=\"'@:{]")
 _FEW_WORDS = 3
+_LANGUAGES = frozenset(("python", "javascript"))
+_SAME = {"py": "python", "js": "javascript", "ts": "javascript", "typescript": "javascript"}
 _HOSTS_OWN = frozenset(
     ("claude", "codex", "gemini", "openclaw", "clawdbot", "clawhub", "clawdhub", "skills", "agent", "claw")
 )
@@ -37,9 +39,9 @@ _MANAGERS = frozenset("brew apt apt-get dnf yum pacman apk snap choco winget sco
 _INSTALLED = lazy(r"\b(?:install|add|get|tap)\b")
 _REQUIRED = phrase(
     "installed|cli|command-line|in path|on path|on your path|$path|binary",
-    r"\b(?:requires?|needs?|must have|make sure|ensure|verify|check|install)\b[^.\n]{0,50}`([a-z][\w.+-]{1,30})`[^.\n]{0,40}"
+    r"\b(?:requires?|needs?|must have|make sure|ensure|verify|check|install)\b[^.\n]{0,50}`([a-z][\w+-]{1,30})`[^.\n]{0,40}"
     r"\b(?:installed|cli|command|in path|on (?:your |the )?path|binary|available)|"
-    r"`([a-z][\w.+-]{1,30})`(?: cli| command| binary)?(?: is| must be| be)? (?:installed|available|(?:in|on) (?:your |the )?\$?path)",
+    r"`([a-z][\w+-]{1,30})`(?: cli| command| binary)?(?: is| must be| be)? (?:installed|available|(?:in|on) (?:your |the )?\$?path)",
 )
 
 
@@ -99,15 +101,8 @@ def _of_command(placed: PlacedCommand, reading: SkillReading) -> Sign | None:
         weight = 0.6
     else:
         weight = 1.0
-    if name == "curl" and placed.title.strip("` ").lower() in (
-        "curl",
-        "rest",
-        "rest api",
-        "http",
-        "curl example",
-        "shell",
-        "bash",
-    ):
+    if name == "curl" and _LANGUAGES <= {_SAME.get(each.language, each.language) for each in reading.snippets}:
+        # One of several ways to make the same call.
         weight *= 0.3
     if name in ("curl", "wget") and "install" in command.text:
         weight *= 0.4

@@ -59,7 +59,7 @@ _TITLES = (
     )),
     (Role.WHEN, lazy(
         r"when to|when (?:this|the user)|use cases?|use this|triggers?\b|trigger (?:phrases|conditions)|activation|^when$|applicab|"
-        r"example (?:prompts?|requests?|questions?|queries)|overview|^features?$|capabilit|introduction|purpose|philosophy|"
+        r"example (?:prompts?|requests?|questions?|queries)|^features?$|capabilit|philosophy|"
         r"core (?:concepts|principles)|concepts?$|principles|background|key (?:features|concepts)"
     )),
     (Role.EXAMPLE, lazy(

@@ -16,7 +16,7 @@ PRODUCTS = (
 """Services that hold what belongs to a user, as an alternation of a pattern."""
 _WORKS_WITH = lazy(
     rf"\b(?:manage|search|read|send|post|interact with|access|automat|control|quer(?:y|ies)|integrat\w* with|connect(?:s|ed)? to|list|creat|updat|fetch|pull|sync|monitor|triag|triage|work(?:s|ing)? with|review|summari[sz]e?)\w*\b"
-    rf"[^.\n]{{0,60}}?\b(?<![-/])({PRODUCTS})\b(?!-| (?:style|markdown|like|ads? copy|posts? templates))|^\W*({PRODUCTS}) (?:api|cli|integration|client|automation|management|operations|tasks?|assistant)\b"
+    rf"[^.\n]{{0,60}}?\b(?<![-/])({PRODUCTS})\b(?!-| (?:style|markdown|like|ads? copy|posts? templates))|^\W*({PRODUCTS}) (?:api|cli|integration|client|automation|management|operations|tasks?|assistant)\b|^\W*({PRODUCTS}):"
 )
 _NAME = lazy(rf"\b(?:{PRODUCTS})\b")
 _WRITES = lazy(
@@ -33,5 +33,5 @@ def product_signs(reading: SkillReading, weight: float) -> Iterator[Sign]:
     """A sign where the description says that the skill works with what is in such a service."""
     match = _WORKS_WITH.search(reading.about)
     if match and not _WRITES.search(reading.about):
-        name = match[1] or match[2]
+        name = match[1] or match[2] or match[3]
         yield reading.sign(weight, EvidenceKind.SENTENCE, f"{name} (what it is for)", reading.about_line, match[0])

@@ -46,6 +46,7 @@ _SCRIPT = lazy(
 )
 _OWN_IMPORT = lazy(r"(?m)^[ \t]{0,8}(?:from|import)[ \t]+([A-Za-z_]\w*)")
 _VARIABLE = lazy(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
+_EXPORT = lazy(r"\s*(?:\$ )?export ([A-Z][A-Z0-9_]{2,60})=")
 _NOT_RUN = frozenset(
     "tests test __tests__ fixtures examples example templates template node_modules evals eval assets".split()
 )
@@ -71,7 +72,6 @@ class PlacedCommand(NamedTuple):
     weight: float
     role: Role
     source: str
-    title: str = ""
 
 
 class Snippet(NamedTuple):
@@ -176,6 +176,15 @@ class SkillReading:
     def scripts(self) -> tuple[PlacedScript, ...]:
         """The bundled scripts that the text names."""
         return tuple(_scripts(self))
+
+    @cached_property
+    def exported(self) -> tuple[tuple[str, int, str], ...]:
+        """The variables that the skill's own README has the user export: name, line and path."""
+        file = next((each for each in self.skill.files if each.lower() == "readme.md"), "")
+        path = self.skill.path_of(file)
+        text = self.read(path) if file else None
+        lines = enumerate((text or "")[:MAX_SCRIPT].split("\n"), 1)
+        return tuple((match[1], nth, path) for nth, line in lines if (match := _EXPORT.match(line)))
 
     @cached_property
     def optional_names(self) -> frozenset[str]:
@@ -289,11 +298,9 @@ def _commands(reading: SkillReading) -> Iterator[PlacedCommand]:
         if is_shell(block):
             role = reading.role(block.line)
             lead = _lead_weight(reading, block.line)
-            section = skill.body.section_at(block.line)
-            title = section.heading.title if section else ""
             for command in read_commands(block.text):
                 at = block.line + command.line + block.fenced
-                yield PlacedCommand(command, skill.path, at, role.run * lead, role, "block", title)
+                yield PlacedCommand(command, skill.path, at, role.run * lead, role, "block")
     blocks = {block.text.lstrip().partition(" ")[0] for block in skill.body.blocks if is_shell(block)}
     for span in skill.body.codes:
         first, _, rest = span.text.strip().partition(" ")
