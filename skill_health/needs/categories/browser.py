@@ -17,9 +17,9 @@ _PACKAGES = frozenset(
     "playwright selenium puppeteer @playwright/test pyppeteer puppeteer-core undetected_chromedriver splinter pyautogui browser_use".split()
 )
 _SAID = phrase(
-    "browser|playwright|puppeteer|chrome|screenshot|selenium|devtools|cypress|click|rendered page|live page|headless",
+    "ui automation|browser|playwright|puppeteer|chrome|screenshot|selenium|devtools|cypress|click|rendered page|live page|headless",
     r"\b(?:use|using|open|launch|drive|via|with|through|run|start|control|automate|navigate|requires?|in)\b[^.\n]{0,30}\b(playwright|puppeteer|selenium|chrome[- ]devtools|agent-browser|headless (?:browser|chrome|chromium)|browser (?:tool|automation|session|control|tab|window)s?|the browser|a browser|a real browser)\b|"
-    r"\b(?:take|capture|grab)\b[^.\n]{0,20}\b(screenshots?)\b|\b(playwright|chrome-devtools|puppeteer)[\W_]{1,3}(?:mcp|cli|script|test)|\b(real browser|browser automation|dom snapshot)\b",
+    r"\b(?:take|capture|grab)\b[^.\n]{0,20}\b(screenshots?)\b|\b(playwright|chrome-devtools|puppeteer)[\W_]{1,3}(?:mcp|cli|script|test)|\b(ui automation|real browser|browser automation|dom snapshot)\b",
 )
 _ABOUT = lazy(
     r"\b(playwright|puppeteer|selenium|browser automation|browser-based|headless browser|web automation|automat\w+ (?:a |the )?(?:web )?browsers?|screenshots? of|e2e test\w*|end-to-end (?:browser )?test\w*|web scraping|chrome devtools|in (?:a|the) browser|browser testing|gui)\b"

@@ -14,7 +14,7 @@ ORDER = 5
 TITLE = "Env variables setup"
 MEANING = "Variables that the skill names must be set for it to run, keys included."
 
-_PLACEHOLDER = lazy(r"=[\"']?(?:your|my|<|\.\.\.|xxx|\$\(|\{|/path/|path/|sk-|\*)", 2)
+_PLACEHOLDER = lazy(r"=[\"']?(?:your|my|<|\.\.\.|xxx|\{|/path/|path/|sk-|\*)", 2)
 _EXPORT = frozenset(("export", "setx", "set"))
 _DOLLAR = lazy(r"\$\{?(?:env:)?([A-Z][A-Z0-9]*_[A-Z0-9_]{1,60})(\}|:-|:\?)?")
 _NAME = lazy(r"(?<![\w$/-])([A-Z][A-Z0-9]{1,30}(?:_[A-Z0-9]{1,30})+)(?![\w/(-]|\.[a-z])")
@@ -87,8 +87,10 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 if name not in OWN:
                     line = snippet.line + 1 + snippet.text.count("\n", 0, snippet.text.find(name))
                     yield reading.sign(
-                        (0.5 if is_secret(name) else 0.3) * snippet.role.run, EvidenceKind.VARIABLE, name, line
+                        (0.5 if is_secret(name) else 0.1) * snippet.role.run, EvidenceKind.VARIABLE, name, line
                     )
+    for name, line, weight in reading.assigned_secrets:
+        yield reading.sign(0.8 * weight, EvidenceKind.VARIABLE, name, line)
     for name, line, path in reading.exported:
         if is_secret(name) and name not in reading.optional_names:
             yield reading.sign(1.0, EvidenceKind.VARIABLE, name, line, f"README exports {name}", path)

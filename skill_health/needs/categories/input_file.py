@@ -18,7 +18,7 @@ _KIND = (
     r"transcripts?|logs?(?: files?)?|pptx|presentations?|slide decks?|invoices?|receipts?|resumes?|cvs?|contracts?|data ?sets?|data files?|binar(?:y|ies)|executables?|malware samples?|crash dumps?|dump files?|memory dumps?|\.dmp|pcaps?|firmware|apks?|epubs?|ebooks?|parquet|json files?|manuscripts?|papers?|bank statements?|checkpoints?"
 )
 _ABOUT = lazy(
-    rf"\b(?:convert|extract|analy[sz]|process|pars|transcrib|summari[sz]|read|edit|fill|merg|split|compress|resiz|ocr|translat|review|redlin|clean|profil|annotat|transform|inspect|disassembl|decompil|crop|enhanc|upscal|trim|caption|categori[sz]|import|validat|proofread|detect|identify|debug|diagnos|reverse engineer)\w*\b[^.;\n]{{0,50}}?\b({_KIND})\b|"
+    rf"\b(?:convert|extract|analy[sz]|process|pars|transcrib|summari[sz]|read|edit|fill|merg|split|compress|resiz|ocr|translat|review|redlin|clean|profil|annotat|transform|inspect|disassembl|decompil|crop|enhanc|upscal|trim|caption|categori[sz]|import|validat|proofread|detect|identify|debug|diagnos|audit|check|verif|reverse engineer)\w*\b[^.;\n]{{0,50}}?\b({_KIND})\b|"
     rf"\b(?:from|of) (?:an? |the |user'?s? |uploaded |local |existing )*({_KIND})\b|\bupload(?:s|ed)? (?:an? )?({_KIND})\b"
 )
 _SAID = phrase(
@@ -54,7 +54,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 and not (nth == len(words) - 1 and nth > 0 and _WORD.match(words[nth - 1]))
             ):
                 yield reading.sign(
-                    0.6 * placed.weight, EvidenceKind.FILE, "input of a command", placed.line, placed.command.text
+                    0.7 * placed.weight, EvidenceKind.FILE, "input of a command", placed.line, placed.command.text
                 )
                 break
     opened = lazy_open.finditer

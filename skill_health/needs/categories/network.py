@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from skill_health.needs.model import EvidenceKind, Sign
 from skill_health.needs.reading.packages import PACKAGES, client_imports
 from skill_health.needs.reading.products import product_signs
-from skill_health.needs.reading.programs import facts_of, installs_skill
+from skill_health.needs.reading.programs import facts_of, installs_skill, is_tool
 from skill_health.needs.reading.force import Role
 from skill_health.needs.reading.read import PlacedCommand, SkillReading, phrase, said
 from skill_health.needs.reading.scripts import is_outside
@@ -34,7 +34,8 @@ _FIRST = phrase(
     "download",
     r"\b(?:first (?:run|use|time)|initial(?:ly)?)\b[^.\n]{0,30}\bdownloads?\b|\bdownloads? (?:the |a )?(?:models?|weights|data ?sets?)\b[^.\n]{0,30}(?:first|hugging|from)",
 )
-_CREDENTIALS = ("token", "api key", "oauth", "credential", "api_key")
+_ENDPOINT = lazy(r"\b(?:base url|api base|endpoints?|server at|mcp server|webhook|api at|rpc)\b")
+_CREDENTIALS = ("api key", "oauth", "api_key", "bot token", "access token", "auth token", "api token")
 _PLAINLY = 0.6
 _KEY = lazy(
     r"\b([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)*_(?:API_KEY|API_TOKEN|ACCESS_TOKEN|BEARER_TOKEN|BOT_TOKEN|AUTH_TOKEN|API_SECRET))\b"
@@ -127,15 +128,35 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     for name, line in reading.declared.variables:
         if is_secret(name):
             yield reading.sign(0.6, EvidenceKind.DECLARED, f"the service of {name}", line)
+    if asks := next((each for each in reading.statements_with(_CREDENTIALS) if each.weight >= _PLAINLY), None):
+        yield reading.sign(
+            0.5 * offline, EvidenceKind.SENTENCE, "a service that wants credentials", asks.line, asks.shown
+        )
+        for placed in reading.commands:
+            program = placed.command.program
+            if placed.source == "block" and program and is_tool(program) and not facts_of(program).listed:
+                yield reading.sign(
+                    0.5 * placed.weight * offline,
+                    EvidenceKind.COMMAND,
+                    "a client of it",
+                    placed.line,
+                    placed.command.text,
+                )
+    for statement in reading.statements_with(("https://", "wss://")):
+        if _ENDPOINT.search(statement.text) and any(is_outside(host) for host in _HOST.findall(statement.text)):
+            yield reading.sign(
+                0.8 * statement.weight, EvidenceKind.HOST, "an address of a service", statement.line, statement.shown
+            )
     yield from remote_signs(reading, 0.9, own_content=False)
     for sign in product_signs(reading, 0.5):
         yield sign
-        if asks := next((each for each in reading.statements_with(_CREDENTIALS) if each.weight >= _PLAINLY), None):
-            yield reading.sign(0.5, EvidenceKind.SENTENCE, "a service that wants credentials", asks.line, asks.shown)
     for sign in said(reading, _FIRST, 1.0, "first download"):
         yield sign
     for sign in said(reading, _WORDS, 0.65, ""):
         yield sign._replace(weight=sign.weight * offline)
+
+
+_ASKS = lazy(r"^(?:exec|run|-p|--print|--prompt)\b|(?<!\S)-p\b")
 
 
 def _of_command(placed: PlacedCommand, reading: SkillReading, offline: float) -> Iterator[Sign]:
@@ -182,6 +203,8 @@ def _of_command(placed: PlacedCommand, reading: SkillReading, offline: float) ->
             placed.line,
             command.text,
         )
+    elif name in ("codex", "gemini", "claude") and _ASKS.search(" ".join(command.words)):
+        yield reading.sign(0.7 * weight, EvidenceKind.COMMAND, name, placed.line, command.text)
     elif "network" in facts_of(name).tags and name not in ("claude", "codex", "gemini", "openclaw"):
         local = name in ("nmap", "ping", "kubectl", "helm", "ssh", "terraform", "tofu", "dbt", "firebase", "supabase")
         yield reading.sign(weight * (0.7 if local else 1.0), EvidenceKind.COMMAND, name, placed.line, command.text)

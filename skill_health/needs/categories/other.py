@@ -15,8 +15,8 @@ TITLE = "Other"
 MEANING = "Anything else: special hardware or an operating system, other agents, devices, payments or work by people."
 
 _AGENTS = phrase(
-    "subagent|sub-agent|task tool|teammate|agent team|spawn|dispatch|parallel agent|agent tool|subagent_type",
-    r"\b(?:spawn|dispatch|launch|delegate|use|invoke|call|create|run|start|send|via|each|fresh|parallel|the)\w*\b[^.\n]{0,30}\b(sub-?agents?|`?task`? tool|`?agent`? tool|(?:speciali[sz]ed|dedicated) (?:sub-?)?agents?|teammates?|agent teams?|(?:parallel|independent|multiple|reviewer|explore|worker|background) agents?)\b|\b(subagent_type)\b|\bspawn(?:s|ing)? (?:\w+ ){0,3}agents?\b",
+    "agent launch|launching|subagent|sub-agent|task tool|teammate|agent team|spawn|dispatch|parallel agent|agent tool|subagent_type|agent-tool|own agent|agents to|the agent",
+    r"\b(?:spawn|dispatch|launch|delegate|use|invoke|call|create|run|start|send|via|each|fresh|parallel|the)\w*\b[^.\n]{0,30}\b(sub-?agents?|`?task`? tool|`?agent`? tool|(?:speciali[sz]ed|dedicated) (?:sub-?)?agents?|teammates?|agent teams?|(?:parallel|independent|multiple|reviewer|explore|worker|background) agents?)\b|\b(subagent_type)\b|\b(agent-tool|agent launch)\b|\blaunch(?:es|ing)? (?:an |the |each |these |multiple )?(?:[\w-]+ )?(agents?)\b|\b(?:its|their|an) (own agent)\b|\b(?:dispatch|spawn|launch)\w* (?:the |an? )?`[\w:-]+` (agents?)\b|\bspawn(?:s|ing)? (?:\w+ ){0,3}agents?\b",
 )
 _SYSTEM = phrase(
     "macos|mac os|windows|xcode|apple silicon|linux only|ios device|android device",
@@ -69,7 +69,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             yield reading.sign(
                 0.7 * placed.weight, EvidenceKind.COMMAND, placed.command.program, placed.line, placed.command.text
             )
-    for sign in said(reading, _AGENTS, 0.5, ""):
+    for sign in said(reading, _AGENTS, 1.0, ""):
         yield sign._replace(evidence=sign.evidence._replace(subject=f"{sign.evidence.subject[:30]}"))
     for sign in said(reading, _SYSTEM, 0.7, ""):
         # What runs on several systems needs none of them.

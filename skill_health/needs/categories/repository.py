@@ -17,7 +17,7 @@ MEANING = "It works on an existing project or code base that must be there."
 _ABOUT = lazy(
     r"\b(?:review|audit|refactor|analy[sz]|scan|debug|fix|migrat|upgrad|test|moderni[sz]|improv|optimi[sz]|moderniz|document|explor|understand|index|lint|moderat|convert|profil|fuzz|deploy|instrument|verif|inspect|searchin?g?|add|packag|gat)\w*\b"
     r"[^.\n]{0,70}\b(code ?bases?|repositor(?:y|ies)|repos?\b|source code|existing (?:code|app\w*|project|tests?)|(?:smart )?contracts?|pull requests?|\bprs?\b|code changes|the diff|branch(?:es)?|your (?:project|app|code)|frontend code|components|"
-    r"(?:c\+\+|c/c\+\+|rust|python|go|java|swift|typescript|javascript|react|\.net|php|ruby) (?:code|projects?|apps?|applications?|files?|source)|legacy code|project'?s?\b|a project|test suites?|implementation plan|implementations|source files?)|"
+    r"(?:c\+\+|c/c\+\+|rust|python|go|java|swift|typescript|javascript|react|\.net|php|ruby) (?:code|projects?|apps?|applications?|files?|source)|legacy code|project'?s?\b|a project|test suites?|implementation plan|implementations|source files?|code)|"
     r"\b(code review|commit message|changelog|git history|refactoring|dead code|test coverage|ci failure|failing (?:tests?|checks?|ci)|dependency (?:upgrade|audit)|monorepo)\b"
 )
 _OUTRIGHT = lazy(
@@ -68,14 +68,14 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     scratch = 0.6 if _SCRATCH.search(reading.about) else 1.0
     outright = _OUTRIGHT.search(reading.about)
     if outright and not is_negated(reading.about, outright.start(), outright.end()):
-        yield reading.sign(0.8 * scratch, EvidenceKind.SENTENCE, "what it is for", reading.about_line, outright[0])
+        yield reading.sign(1.0 * scratch, EvidenceKind.SENTENCE, "what it is for", reading.about_line, outright[0])
     if match := _ABOUT.search(reading.about):
-        yield reading.sign(0.6 * scratch, EvidenceKind.SENTENCE, "what it is for", reading.about_line, match[0])
+        yield reading.sign(0.75 * scratch, EvidenceKind.SENTENCE, "what it is for", reading.about_line, match[0])
     for placed in reading.commands:
         command = placed.command
         if command.program in _BUILDERS and (not command.words or command.words[0] in _TASKS):
             yield reading.sign(
-                0.35 * placed.weight * scratch, EvidenceKind.COMMAND, command.program, placed.line, command.text
+                0.45 * placed.weight * scratch, EvidenceKind.COMMAND, command.program, placed.line, command.text
             )
         elif command.program not in _ELSEWHERE and any(
             _PROJECT_PATH.search(word.strip("\"'")) for word in command.words
@@ -83,7 +83,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             own = command.program in ("rg", "grep", "ag", "semgrep", "find", "ls", "tree", "fd")
             word = next(word for word in command.words if _PROJECT_PATH.search(word.strip("\"'")))
             yield reading.sign(
-                (0.6 if own else 0.5) * placed.weight,
+                (0.7 if own else 0.6) * placed.weight,
                 EvidenceKind.COMMAND,
                 word.strip("\"'")[:30],
                 placed.line,
@@ -91,5 +91,5 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             )
     for sign in git_signs(reading):
         yield sign._replace(weight=sign.weight)
-    for sign in said(reading, _SAID, 0.5, "", conditional=0.7):
+    for sign in said(reading, _SAID, 0.6, "", conditional=0.7):
         yield sign._replace(weight=sign.weight * scratch)

@@ -62,7 +62,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     for script in reading.scripts:
         if script.runtime:
             weight = script.weight * (1.0 if script.runs else 0.8)
-            yield reading.sign(1.0 if weight >= 0.7 else weight, EvidenceKind.SCRIPT, script.runtime, script.line)
+            yield reading.sign(1.0 if weight >= 0.6 else weight, EvidenceKind.SCRIPT, script.runtime, script.line)
         for use in script.uses:
             if use.kind == "program" and (runtime := facts_of(use.name).runtime) and script.weight >= 0.7:
                 yield reading.sign(

@@ -80,6 +80,8 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     for sign in product_signs(reading, 0.7):
         yield sign
         yield from _reads(reading)
+        if asks := next((each for each in reading.commands if "auth" in facts_of(each.command.program).tags), None):
+            yield reading.sign(0.4, EvidenceKind.COMMAND, "commands of it", asks.line, asks.command.text)
     secret = any(is_secret(name) for name, _ in reading.declared.variables)
     if secret and (match := _HELD.search(reading.about)):
         yield reading.sign(0.6, EvidenceKind.SENTENCE, "what it is for", reading.about_line, match[0])
@@ -88,7 +90,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
 
 
 _READ_WORDS = frozenset(
-    "list get search read show fetch inbox history home mentions recent unread messages events threads issues view".split()
+    "list get search read show fetch inbox history home mentions recent unread messages events threads issues view today upcoming agenda tasks query status".split()
 )
 
 

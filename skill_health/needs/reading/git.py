@@ -29,7 +29,7 @@ _SAID = phrase(
 def git_signs(reading: SkillReading) -> Iterator[Sign]:
     """Commands that ask git for more than files, and sentences that speak of branches, changes and pull requests."""
     if (match := _ABOUT.search(reading.about)) and _CODE.search(reading.about):
-        yield reading.sign(0.5, EvidenceKind.SENTENCE, "what it is for", reading.about_line, match[0])
+        yield reading.sign(0.6, EvidenceKind.SENTENCE, "what it is for", reading.about_line, match[0])
     seen: dict[str, int] = {}
     for placed in reading.commands:
         command = placed.command

@@ -18,6 +18,8 @@ _WORKS_WITH = lazy(
     rf"\b(?:manage|search|read|send|post|interact with|access|automat|control|quer(?:y|ies)|integrat\w* with|connect(?:s|ed)? to|list|creat|updat|fetch|pull|sync|monitor|triag|triage|work(?:s|ing)? with|review|summari[sz]e?)\w*\b"
     rf"[^.\n]{{0,60}}?\b(?<![-/])({PRODUCTS})\b(?!-| (?:style|markdown|like|ads? copy|posts? templates))|^\W*({PRODUCTS}) (?:api|cli|integration|client|automation|management|operations|tasks?|assistant)\b|^\W*({PRODUCTS}):"
 )
+PUBLIC = frozenset("github gitlab youtube reddit twitter linkedin wordpress bluesky mastodon".split())
+"""Those of them that show much to anyone."""
 _NAME = lazy(rf"\b(?:{PRODUCTS})\b")
 _WRITES = lazy(
     r"\b(?:copy|content|posts? (?:for|that)|strategy|caption|thread writ|growth|marketing|best practices|guide to|patterns?)\b"

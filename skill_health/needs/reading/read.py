@@ -14,6 +14,7 @@ from skill_health.needs.reading.force import Role, hedge, is_conditional, is_neg
 from skill_health.needs.reading.programs import AMBIGUOUS, PLAIN, facts_of
 from skill_health.needs.reading.scripts import MAX_SCRIPT, ScriptUse, language_of, uses_of
 from skill_health.needs.reading.shell import ShellCommand, read_commands
+from skill_health.needs.reading.variables import is_secret
 from skill_health.skill.model import CodeBlock, Document, Skill
 from skill_health.text.patterns import lazy
 
@@ -46,6 +47,7 @@ _SCRIPT = lazy(
 )
 _OWN_IMPORT = lazy(r"(?m)^[ \t]{0,8}(?:from|import)[ \t]+([A-Za-z_]\w*)")
 _VARIABLE = lazy(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
+_ASSIGNED = lazy(r"(?m)^(?:export )?([A-Z][A-Z0-9]*_[A-Z0-9_]{2,50})=[^=\n]")
 _EXPORT = lazy(r"\s*(?:\$ )?export ([A-Z][A-Z0-9_]{2,60})=")
 _NOT_RUN = frozenset(
     "tests test __tests__ fixtures examples example templates template node_modules evals eval assets".split()
@@ -185,6 +187,17 @@ class SkillReading:
         text = self.read(path) if file else None
         lines = enumerate((text or "")[:MAX_SCRIPT].split("\n"), 1)
         return tuple((match[1], nth, path) for nth, line in lines if (match := _EXPORT.match(line)))
+
+    @cached_property
+    def assigned_secrets(self) -> tuple[tuple[str, int, float], ...]:
+        """The secrets that blocks of the text give a value, as files of settings do: name, line and weight."""
+        found = []
+        for block in self.skill.body.blocks:
+            for match in _ASSIGNED.finditer(block.text) if "=" in block.text else ():
+                if is_secret(match[1]) and match[1] not in self.optional_names:
+                    line = block.line + block.fenced + block.text.count("\n", 0, match.start(1))
+                    found.append((match[1], line, self.role(block.line).run))
+        return tuple(found)
 
     @cached_property
     def optional_names(self) -> frozenset[str]:
