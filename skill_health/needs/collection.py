@@ -50,7 +50,7 @@ def need_frequencies(found: Iterable[SkillNeeds]) -> tuple[NeedFrequency, ...]:
         low, high = wilson_interval(count, len(skills))
         rows.append(
             NeedFrequency(
-                category=category, title=module.TITLE, count=count, n=len(skills), share=count / len(skills), low=low, high=high,
+                category=category, title=module.TITLE, count=count, n=len(skills), value=count / len(skills), low=low, high=high,
             )  # type: ignore[arg-type]
         )  # fmt: skip
     return tuple(rows)
