@@ -78,7 +78,9 @@ def read_labels() -> list[LabelledSkill]:
     """The labelled skills, in the order of their ids."""
     lines = LABELS.read_text("utf-8").splitlines()
     return [
-        LabelledSkill(**{key: tuple(each) if isinstance(each, list) else each for key, each in json.loads(line).items()})
+        LabelledSkill(
+            **{key: tuple(each) if isinstance(each, list) else each for key, each in json.loads(line).items()}
+        )
         for line in lines
     ]
 
@@ -139,7 +141,12 @@ def with_tables(page: str, figures: Mapping[str, object]) -> str:
     for name, make in _TABLES.items():
         start, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
         table = "\n".join(make(figures)) + "\n"
-        page = re.sub(re.escape(start) + r".*?" + re.escape(end), lambda _, table=table, start=start, end=end: start + table + end, page, flags=re.S)
+        page = re.sub(
+            re.escape(start) + r".*?" + re.escape(end),
+            lambda _, table=table, start=start, end=end: start + table + end,
+            page,
+            flags=re.S,
+        )
     return page
 
 

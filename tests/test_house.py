@@ -175,7 +175,8 @@ def test_no_function_is_named_by_a_word_that_says_nothing() -> None:
 # A module in such a folder is found by its name, so a reader of one need not know of the others.
 PLUGINS = (
     "skill_health/documents",
-    "skill_health/commands", "skill_health/needs/categories", "skill_health/formats", "skill_health/hosts", "skill_health/rules", "skill_health/bench/providers",
+    "skill_health/commands", "skill_health/formats", "skill_health/hosts", "skill_health/needs/categories", "skill_health/rules",
+    "skill_health/bench/providers",
     "skill_health/page/pictures", "skill_health/page/sections", "router/commands", "router/prompts", "router/reports", "router/routers",
     "effectiveness/agents", "effectiveness/checks", "effectiveness/commands", "effectiveness/published",
     "effectiveness/reports", "effectiveness/sandbox", "effectiveness/tasks",

@@ -86,7 +86,11 @@ def check_tasks(
         told = list(dict.fromkeys(overlaps(task, material, hidden, index)))
         found += [TaskFault("leak", each.message) for each in told if each.weight == "leak"]
         findings = [TaskFinding(each.kind, each.weight, each.message) for each in told if each.weight != "leak"]
-        findings += [*verifier_findings(task), *shared_answers(material, hidden), *unmet_needs(task, needed(task), terms)]
+        findings += [
+            *verifier_findings(task),
+            *shared_answers(material, hidden),
+            *unmet_needs(task, needed(task), terms),
+        ]
         return TaskCheck(task, tuple(found), tuple(_notes(task)), tuple(findings))
 
     return tuple(map(look, tasks)) if terms is None else asyncio.run(_tried(tasks, look, terms))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Literal
 
 from skill_health.core.boundary import Boundary
 from skill_health.documents.effect_check import TaskFinding
@@ -19,6 +20,7 @@ from skill_health.needs.find import find_needs
 from skill_health.needs.model import EvidenceKind, Need, NeedEvidence, SkillNeeds
 from skill_health.needs.reading.programs import facts_of
 from skill_health.skill.model import Skill
+
 
 class NeededByTargets:
     """What the target skills of a task need; each skill is read once, when a task asks."""
@@ -55,9 +57,11 @@ def unmet_needs(
         own = skills.get(name)
         for need in own.needs if own else ():
             for what, evidence in _missing(need, task, terms, found):
-                level = "warning" if evidence.kind is EvidenceKind.DECLARED else "info"
+                level: Literal["warning", "info"] = "warning" if evidence.kind is EvidenceKind.DECLARED else "info"
                 place = f"{evidence.path}:{evidence.line}: {evidence.text}"
-                yield TaskFinding("unmet-need", level, f"{name} needs {what}, which a trial here does not have ({place})")  # type: ignore[arg-type]
+                yield TaskFinding(
+                    "unmet-need", level, f"{name} needs {what}, which a trial here does not have ({place})"
+                )
 
 
 def _missing(need: Need, task: Task, terms: ScriptOptions, found: Found) -> Iterator[tuple[str, NeedEvidence]]:

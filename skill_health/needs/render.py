@@ -43,4 +43,3 @@ def frequency_table(frequencies: Sequence[NeedFrequency]) -> Table:
     """The share of skills that need each category, in per cent with Wilson's 95 % interval."""
     rows = [(each.title, each.category, f"{each.count:,} of {each.n:,}", share(each)) for each in frequencies]
     return Table(("category", "key", "skills", "% [95 %]"), rows)
-

@@ -19,8 +19,10 @@ from skill_health.effectiveness.workspace.scripts import ScriptOptions
 from skill_health.skill.parse import parse_skill
 
 SKILLS = {
-    "declared": "---\nname: declared\ndescription: Sends notes.\nmetadata: {openclaw: {requires: {bins: [notectl], env: [NOTE_API_KEY]}}}\n---\n# Notes\n\nSend it.\n",
-    "database": "---\nname: database\ndescription: Cleans tables.\n---\n# Clean\n\n## Steps\n\n```bash\npsql -h db shop -c 'select 1'\npsql -h db shop -f clean.sql\n```\n",
+    "declared": "---\nname: declared\ndescription: Sends notes.\n"
+    "metadata: {openclaw: {requires: {bins: [notectl], env: [NOTE_API_KEY]}}}\n---\n# Notes\n\nSend it.\n",
+    "database": "---\nname: database\ndescription: Cleans tables.\n---\n# Clean\n\n## Steps\n\n"
+    "```bash\npsql -h db shop -c 'select 1'\npsql -h db shop -f clean.sql\n```\n",
     "file": "---\nname: file\ndescription: Cleans tables.\n---\n# Clean\n\n```bash\nsqlite3 shop.db .schema\nsqlite3 shop.db .dump\n```\n",
     "host": "---\nname: host\ndescription: Reads rates.\n---\n# Rates\n\n```bash\ncurl https://rates.bank.net/today.json\n```\n",
     "server": "---\nname: server\ndescription: Lists work.\n---\n# Work\n\nCall `mcp__planner__list_jobs` and show the result.\n",
@@ -44,8 +46,9 @@ def said(
     return [(each.level, each.message.split(" needs ")[1].split(", which")[0]) for each in found]
 
 
+DECLARED = [("warning", "the program notectl"), ("warning", "the variable NOTE_API_KEY")]
 CASES = {
-    "what is declared and not there is a warning": ("declared", {"there": ()}, [("warning", "the program notectl"), ("warning", "the variable NOTE_API_KEY")]),
+    "what is declared and not there is a warning": ("declared", {"there": ()}, DECLARED),
     "a program that is there is none": ("declared", {"there": ("notectl",)}, [("warning", "the variable NOTE_API_KEY")]),
     "a variable that the task sets is none": ("declared", {"there": ("notectl",), "env": (("NOTE_API_KEY", "k"),)}, []),
     "a database cannot be reached without a network": ("database", {}, [("info", "a database")]),

@@ -8,7 +8,7 @@ from skill_health.needs.model import EvidenceKind, Sign
 from skill_health.needs.reading.force import Role
 from skill_health.needs.reading.products import PUBLIC, product_signs
 from skill_health.needs.reading.programs import facts_of
-from skill_health.needs.reading.read import SkillReading, phrase, said
+from skill_health.needs.reading.read import SkillReading, phrase, signs_of_phrase
 from skill_health.needs.reading.servers import remote_signs
 from skill_health.needs.reading.variables import REQUIRED_WORDS, is_secret
 from skill_health.text.patterns import lazy
@@ -18,13 +18,19 @@ TITLE = "Auth and credential injection"
 MEANING = "Credentials that are not public: API keys, tokens, logins, accounts, cloud credentials."
 
 _SAID = phrase(
-    "licens|licenc|gated|api key|api-key|apikey|token|oauth|log in|login|logged in|credential|authenticat|sign in|signed in|account|password|service principal|service account|app password|private key",
-    r"\b(?:requires?|needs?|set(?: up)?|obtain|get|create|provide|export|configure|enter|use|uses|using|with|add|have|store|your|an?|the|valid|via)\b[^.\n]{0,30}"
-    r"\b(api[- ]keys?|apikey|access tokens?|api tokens?|auth tokens?|bot tokens?|bearer tokens?|personal access tokens?|pat\b|oauth|credentials?|service accounts?|service principal|app passwords?|private key)\b|"
-    r"\b(log(?:ged)?[ -]?in|sign(?:ed)?[ -]in|authenticated?|authentication|authorize)\b (?:with|to|via|using|first|once|through|is required|required|before|status)|"
+    "licens|licenc|gated|api key|api-key|apikey|token|oauth|log in|login|logged in|credential|authenticat|"
+    "sign in|signed in|account|password|service principal|service account|app password|private key",
+    r"\b(?:requires?|needs?|set(?: up)?|obtain|get|create|provide|export|configure|enter|use|uses|using|with|"
+    r"add|have|store|your|an?|the|valid|via)\b[^.\n]{0,30}"
+    r"\b(api[- ]keys?|apikey|access tokens?|api tokens?|auth tokens?|bot tokens?|bearer tokens?|personal "
+    r"access tokens?|pat\b|oauth|credentials?|service accounts?|service principal|app passwords?|private "
+    r"key)\b|"
+    r"\b(log(?:ged)?[ -]?in|sign(?:ed)?[ -]in|authenticated?|authentication|authorize)\b (?:with|to|via|using|"
+    r"first|once|through|is required|required|before|status)|"
     r"\b(?:must be|be|is|are|you're|been|user is|already) (logged in|authenticated|signed in)\b|"
     r"\b(?:requires?|needs?|have|create|active|paid|free) (?:an? )?[\w ]{0,24}\b(account|subscription)\b|"
-    r"\b(oauth(?: ?2(?:\.0)?)?) (?:flow|login|grant|token|authentication|consent)\b|\baccept (?:the )?(?:model )?(licen[cs]e)|\b(gated)\b model|\b(api[_ -]?key)\b (?:from|is|in|at|required|via)\b",
+    r"\b(oauth(?: ?2(?:\.0)?)?) (?:flow|login|grant|token|authentication|consent)\b|\baccept (?:the "
+    r")?(?:model )?(licen[cs]e)|\b(gated)\b model|\b(api[_ -]?key)\b (?:from|is|in|at|required|via)\b",
 )
 _NAMED = phrase(
     "oauth|api key|access token|credential|bot token|bearer|logged in",
@@ -35,7 +41,8 @@ _NONE = lazy(
 )
 _LOGIN = frozenset(("login", "auth", "signin", "configure", "whoami"))
 _ABOUT = lazy(
-    r"\b(?:implement|review|audit|design|add|build|test|secure|securing|pattern)\w*\b[^.\n]{0,60}\b(?:auth\w*|oauth|jwt|login|secrets?|credentials?|api keys?)\b"
+    r"\b(?:implement|review|audit|design|add|build|test|secure|securing|pattern)\w*\b[^.\n]{0,60}\b(?:auth\w*|"
+    r"oauth|jwt|login|secrets?|credentials?|api keys?)\b"
 )
 
 
@@ -149,10 +156,10 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             yield reading.sign(
                 0.5, EvidenceKind.COMMAND, "commands of it", reading.commands[0].line, reading.commands[0].command.text
             )
-    for sign in said(reading, _NAMED, 0.45, ""):
+    for sign in signs_of_phrase(reading, _NAMED, 0.45, ""):
         required = 1.6 if reading.role(sign.evidence.line) is Role.REQUIRED else 1.0
         yield sign._replace(weight=sign.weight * none * topic * required)
-    for sign in said(reading, _SAID, 0.7, ""):
+    for sign in signs_of_phrase(reading, _SAID, 0.7, ""):
         yield sign._replace(weight=sign.weight * none * topic)
 
 

@@ -19,7 +19,8 @@ _EXPORT = frozenset(("export", "setx", "set"))
 _DOLLAR = lazy(r"\$\{?(?:env:)?([A-Z][A-Z0-9]*_[A-Z0-9_]{1,60})(\}|:-|:\?)?")
 _NAME = lazy(r"(?<![\w$/-])([A-Z][A-Z0-9]{1,30}(?:_[A-Z0-9]{1,30})+)(?![\w/(-]|\.[a-z])")
 _SETS = lazy(
-    r"\benv(?:ironment)?[- ]var(?:iable)?s?\b|\.env\b|\bexport(?:ed|s)?\b|\b(?:set|setting|define) `?\$?[a-z0-9]+_[a-z0-9_]+|\$\{?[a-z0-9]+_[a-z0-9_]+"
+    r"\benv(?:ironment)?[- ]var(?:iable)?s?\b|\.env\b|\bexport(?:ed|s)?\b|\b(?:set|setting|define) "
+    r"`?\$?[a-z0-9]+_[a-z0-9_]+|\$\{?[a-z0-9]+_[a-z0-9_]+"
 )
 _FIRST_CELL = lazy(r"\s*\|\s*`?[a-z0-9]+_[a-z0-9_]+`?\s*\|")
 _TABLES = lazy(r"(?i)environment|env var|variables|configuration|credentials|secrets|prerequisite|requirements|setup")

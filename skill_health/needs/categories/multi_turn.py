@@ -14,13 +14,25 @@ TITLE = "Multi-turn evaluation support"
 MEANING = "The user must be asked, must answer, approve or choose in the middle of the work."
 
 _ASK = phrase(
-    "human-in|human in|ユーザー|用户|使用者|question|interview|answer|ask|wait for|confirm|approv|interview|askuserquestion|sign-off|sign off|user to choose|user choose|user select|user pick|go-ahead|user ok",
-    r"\bone question at a time\b|\bask first\b|\bguided interview\b|\bhear the answer\b|\bstop and ask\b|\bask(?: first)?[*_]{0,3}: ?[*_]{0,3}[\"\u201c](?!.*for each)|"
-    r"\b(?:wait|pause|stop)\b[^.\n]{0,30}\b(?:for|until)\b[^.\n]{0,30}\b(?:user|approv\w+|confirm\w*|response|reply|answers?|input|go-ahead|feedback|human)|"
-    r"\bask(?:s|ing)? (?:the )?(?:user|them|your human|human|your partner|your user)\b|\b(?:after|until|without|get|gets|obtain|require[sd]?|request|needs?|seek|await) (?:the )?(?:explicit |user(?:'s)? |human |their |final )*(?:approval|confirmation|sign-?off|consent)\b|"
-    r"\bconfirm (?:\w+ ){0,4}with (?:the )?(?:user|them|human|owner)\b|\b(?:user|human|owner|partner) (?:must |should |has to |to |explicitly |then )*(?:confirms?|approves?|chooses?|selects?|picks?|decides?|answers?|signs? off|reviews? and approves?)\b|"
-    r"\baskuserquestion\b|\bask (?:one|these|the following|clarifying|a few|for (?:confirmation|approval|permission|(?:the |their |an? )?(?:objective|name|url|path|goal|input|budget|audience|brief|address|email|location|date|file|details|context|feedback|preference|scope)s?|missing|more))\b|\binterview (?:the )?user\b|"
-    r"\bpresent (?:\w+ ){0,6}(?:to|and) (?:the )?(?:user|ask|wait|get)\b[^.\n]{0,40}(?:approv|choos|select|confirm|feedback|pick|wait)|\blet (?:the )?user (?:choose|pick|select|decide|review)\b|\bwait for (?:answers?|approval|confirmation|response)\b|\bhuman[- ]in[- ]the[- ]loop\b|"
+    "human-in|human in|ユーザー|用户|使用者|question|interview|answer|ask|wait for|confirm|approv|interview|"
+    "askuserquestion|sign-off|sign off|user to choose|user choose|user select|user pick|go-ahead|user ok",
+    r"\bone question at a time\b|\bask first\b|\bguided interview\b|\bhear the answer\b|\bstop and ask\b|"
+    r"\bask(?: first)?[*_]{0,3}: ?[*_]{0,3}[\"\u201c](?!.*for each)|"
+    r"\b(?:wait|pause|stop)\b[^.\n]{0,30}\b(?:for|until)\b[^.\n]{0,30}\b(?:user|approv\w+|confirm\w*|response|"
+    r"reply|answers?|input|go-ahead|feedback|human)|"
+    r"\bask(?:s|ing)? (?:the )?(?:user|them|your human|human|your partner|your user)\b|\b(?:after|until|"
+    r"without|get|gets|obtain|require[sd]?|request|needs?|seek|await) (?:the )?(?:explicit |user(?:'s)? |"
+    r"human |their |final )*(?:approval|confirmation|sign-?off|consent)\b|"
+    r"\bconfirm (?:\w+ ){0,4}with (?:the )?(?:user|them|human|owner)\b|\b(?:user|human|owner|partner) (?:must "
+    r"|should |has to |to |explicitly |then )*(?:confirms?|approves?|chooses?|selects?|picks?|decides?|"
+    r"answers?|signs? off|reviews? and approves?)\b|"
+    r"\baskuserquestion\b|\bask (?:one|these|the following|clarifying|a few|for (?:confirmation|approval|"
+    r"permission|(?:the |their |an? )?(?:objective|name|url|path|goal|input|budget|audience|brief|address|"
+    r"email|location|date|file|details|context|feedback|preference|scope)s?|missing|more))\b|\binterview "
+    r"(?:the )?user\b|"
+    r"\bpresent (?:\w+ ){0,6}(?:to|and) (?:the )?(?:user|ask|wait|get)\b[^.\n]{0,40}(?:approv|choos|select|"
+    r"confirm|feedback|pick|wait)|\blet (?:the )?user (?:choose|pick|select|decide|review)\b|\bwait for "
+    r"(?:answers?|approval|confirmation|response)\b|\bhuman[- ]in[- ]the[- ]loop\b|"
     r"ユーザーに[^。]{0,30}(?:質問|確認|聞|尋)|ユーザーの(?:承認|確認|回答)|(?:询问|詢問|問|请|請)(?:用户|使用者)|(?:用户|使用者)(?:确认|確認|选择|選擇|回答|批准)|等待(?:用户|使用者)",
 )
 _NEVER_ASKS = lazy(
@@ -30,7 +42,8 @@ _PROMPT = lazy(
     r"(?i)\(?\[?y(?:es)?\s?/\s?n(?:o)?(?:\s?/\s?\w+)?\]?\)?|proceed\? |continue\? \(|want me to [^?\n]{3,80}\?|shall i [^?\n]{3,80}\?"
 )
 _QUESTIONS = lazy(
-    r"question|before (?:creating|writing|starting|providing|planning|recommending|designing)|discovery|intake|interview|clarif|gather (?:context|information|requirements)|initial assessment"
+    r"question|before (?:creating|writing|starting|providing|planning|recommending|designing)|discovery|"
+    r"intake|interview|clarif|gather (?:context|information|requirements)|initial assessment"
 )
 _NONE = lazy(
     r"\b(?:non-?interactive|do not ask|don'?t ask|never ask|without asking|no questions?|autonomous(?:ly)?|no user (?:input|interaction))\b"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
 from skill_health.needs.reading.programs import AMBIGUOUS, PLAIN, facts_of, installs_skill, is_tool
-from skill_health.needs.reading.read import PlacedCommand, SkillReading, phrase, said
+from skill_health.needs.reading.read import PlacedCommand, SkillReading, phrase, signs_of_phrase
 from skill_health.text.patterns import lazy
 
 ORDER = 1
@@ -29,10 +29,16 @@ _HOSTS_OWN = frozenset(
     ("claude", "codex", "gemini", "openclaw", "clawdbot", "clawhub", "clawdhub", "skills", "agent", "claw")
 )
 _WORKS_BY = lazy(
-    r"\b(?:using|via|with|through|by running) (?:the )?`?([a-z][a-z0-9-]{1,30})`?(?= |,|\.|;|\)|$)|(?<![\w./-])([a-z][a-z0-9]*(?:-[a-z0-9]+)*) (?:cli|command[- ]line)\b|(?<![\w./-])([a-z][a-z0-9]*(?:-[a-z0-9]+)+)(?![\w/])"
+    r"\b(?:using|via|with|through|by running) (?:the )?`?([a-z][a-z0-9-]{1,30})`?(?= |,|\.|;|\)|$)|"
+    r"(?<![\w./-])([a-z][a-z0-9]*(?:-[a-z0-9]+)*) (?:cli|command[- ]line)\b|"
+    r"(?<![\w./-])([a-z][a-z0-9]*(?:-[a-z0-9]+)+)(?![\w/])"
 )
 _PRODUCTS = frozenset(
-    "docker terraform ansible claude codex gemini openai cursor firebase supabase vercel netlify stripe shopify twilio neo4j ghidra playwright puppeteer cypress selenium prisma chrome firefox postgres nginx redis mongo mysql airflow dagster prefect latex blender obsidian whisper piper npm yarn pnpm vite next webpack jest vitest mocha eslint prettier hardhat helm gradle maven composer rails poetry flask conda anvil slither".split()
+    "docker terraform ansible claude codex gemini openai cursor firebase supabase vercel netlify stripe "
+    "shopify twilio neo4j ghidra playwright puppeteer cypress selenium prisma chrome firefox postgres nginx "
+    "redis mongo mysql airflow dagster prefect latex blender obsidian whisper piper npm yarn pnpm vite next "
+    "webpack jest vitest mocha eslint prettier hardhat helm gradle maven composer rails poetry flask conda "
+    "anvil slither".split()
 )
 """Names of products that descriptions mention without running them."""
 _MANAGERS = frozenset("brew apt apt-get dnf yum pacman apk snap choco winget scoop nix nix-env port".split())
@@ -70,7 +76,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 and name not in _PRODUCTS
             ):
                 yield reading.sign(0.6, EvidenceKind.PROGRAM, name, reading.about_line, name)
-    for sign in said(reading, _REQUIRED, 1.0, ""):
+    for sign in signs_of_phrase(reading, _REQUIRED, 1.0, ""):
         if is_tool(sign.evidence.subject):
             yield sign
 
@@ -86,7 +92,7 @@ def _of_command(placed: PlacedCommand, reading: SkillReading) -> Sign | None:
     if installs_skill(name, command.words):
         return None
     if not facts.listed:
-        # A name that nobody knows is a program where a block of commands runs it with arguments, as commands are written.
+        # A name that nobody knows is a program where a block of commands runs it with arguments.
         if (
             placed.source != "block"
             or not command.words
@@ -101,7 +107,7 @@ def _of_command(placed: PlacedCommand, reading: SkillReading) -> Sign | None:
         weight = 0.7
     else:
         weight = 1.0
-    if name == "curl" and _LANGUAGES <= {_SAME.get(each.language, each.language) for each in reading.snippets}:
+    if name == "curl" and {_SAME.get(each.language, each.language) for each in reading.snippets} >= _LANGUAGES:
         # One of several ways to make the same call.
         weight *= 0.3
     if name in ("curl", "wget") and "install" in command.text:

@@ -22,7 +22,7 @@ class Role(Enum):
     ASIDE = (0.0, 0.0)
 
     @property
-    def said(self) -> float:
+    def signs_of_phrase(self) -> float:
         """The weight of a sentence."""
         return self.value[0]
 
@@ -113,7 +113,8 @@ _HEDGED = lazy(
     r"\brecommended\b|\bconsider\b|\bmight\b|\bcould\b|\bpreferably\b|\bas needed\b|\bcompatible with\b",
 )
 _CONDITION = lazy(
-    r"(?:^|[\s(*_:>-])(?:if|unless|when|whenever|in case|should)\b|\b(?:multiple|several|no|ambiguous|unclear|missing|otherwise|unsure|not found|fails?)\b[^.\n]{0,30}(?::|\u2192|->|,|\u2014)"
+    r"(?:^|[\s(*_:>-])(?:if|unless|when|whenever|in case|should)\b|\b(?:multiple|several|no|ambiguous|unclear|"
+    r"missing|otherwise|unsure|not found|fails?)\b[^.\n]{0,30}(?::|\u2192|->|,|\u2014)"
 )
 _NEGATED = lazy(
     r"\b(?:no|not|never|without|avoid|instead of|rather than|unlike|neither|nor|isn'?t|aren'?t|don'?t|doesn'?t|won'?t|can'?t|cannot|"

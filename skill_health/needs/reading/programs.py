@@ -85,7 +85,8 @@ _TAGS = {
     "playwright-cli peekaboo selenium axe backstop browser-use dev-browser firefox backstopjs chromium-browser",
     "service-state": "gh glab jira acli linear kubectl himalaya gog bird eksctl gws",
     "mac": "osascript defaults xcodebuild xcrun xcode-select simctl pbcopy pbpaste say sips launchctl codesign plutil mdfind mdls "
-    "diskutil networksetup pmset remindctl memo imsg peekaboo things shortcuts xcodegen pod swiftlint screencapture notarytool icalbuddy textutil qlmanage",
+    "diskutil networksetup pmset remindctl memo imsg peekaboo things shortcuts xcodegen pod swiftlint "
+        "screencapture notarytool icalbuddy textutil qlmanage",
     "agent": "claude codex gemini opencode cursor-agent aider amp qwen goose copilot droid cline crush openclaw clawdbot moltbot",
     "device": "adb idevice_id ideviceinstaller arduino-cli esptool esptool.py openocd platformio pio wacli sonos blu eightctl openhue nmcli hcitool "
     "bluetoothctl lp lpr lpstat camsnap",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from skill_health.needs.reading.programs import AMBIGUOUS, PLAIN, facts_of
 from skill_health.needs.reading.scripts import MAX_SCRIPT, ScriptUse, language_of, uses_of
 from skill_health.needs.reading.shell import ShellCommand, read_commands
 from skill_health.needs.reading.variables import is_secret
-from skill_health.skill.model import CodeBlock, Document, Skill
+from skill_health.skill.model import CodeBlock, Skill
 from skill_health.text.patterns import lazy
 
 ReadText = Callable[[str], str | None]
@@ -231,8 +231,10 @@ def phrase(anchors: str, pattern: str) -> Phrase:
     return Phrase(tuple(anchors.split("|")), lazy(pattern))
 
 
-def said(reading: SkillReading, what: Phrase, weight: float, subject: str, conditional: float = 0.5) -> Iterator[Sign]:
-    """A sign for each statement that says a phrase, weaker where it is an option or a condition, none where it is denied."""
+def signs_of_phrase(
+    reading: SkillReading, what: Phrase, weight: float, subject: str, conditional: float = 0.5
+) -> Iterator[Sign]:
+    """A sign for each statement that says a phrase: weaker for an option or a condition, none where it is denied."""
     for statement in reading.statements_with(what.anchors):
         if statement.weight <= 0:
             continue
@@ -247,7 +249,7 @@ def said(reading: SkillReading, what: Phrase, weight: float, subject: str, condi
 
 
 def is_shell(block: CodeBlock) -> bool:
-    """Whether a block holds commands: by its language, or, where it names none, by what most of its lines begin with."""
+    """Whether a block holds commands: by its language, or without one by what most of its lines begin with."""
     info = block.info.lower().strip("{}.")
     if info:
         return info in SHELLS
@@ -321,11 +323,9 @@ def _commands(reading: SkillReading) -> Iterator[PlacedCommand]:
             continue
         if first in AMBIGUOUS and not (" -" in rest or first in blocks):
             continue
-        if not (facts_of(first).listed and first not in PLAIN) and not first.startswith(
-            ("./", "scripts/", "{baseDir}", "$")
-        ):
-            if first not in ("python", "python3", "node", "bash", "sh", "npx", "uv", "npm"):
-                continue
+        known = first in _RUNNERS or (facts_of(first).listed and first not in PLAIN)
+        if not known and not first.startswith(("./", "scripts/", "{baseDir}", "$")):
+            continue
         role = reading.role(span.line)
         around = reading.skill.lines[span.line - 1].lower() if span.line <= len(reading.skill.lines) else ""
         at = around.find(span.text[:40].lower())
@@ -337,6 +337,7 @@ def _commands(reading: SkillReading) -> Iterator[PlacedCommand]:
                 yield PlacedCommand(command, skill.path, span.line, weight, role, "inline")
 
 
+_RUNNERS = frozenset(("python", "python3", "node", "bash", "sh", "npx", "uv", "npm"))
 _ALONE = frozenset(
     ("gh", "git", "jq", "ffmpeg", "pandoc", "docker", "psql", "terraform", "kubectl", "semgrep", "codeql")
 )
@@ -432,7 +433,8 @@ def _runtime(file: str, text: str) -> str:
 
 
 _RUNNER = lazy(
-    r"(?:^|[\s`\"'(|&;$])(?:python3?|bash|sh|zsh|node|uv run|npx|tsx|bun|deno|ruby|perl|rscript|pwsh|source|\./)\b[^|;&`]{0,120}$|`(?:\.?/?[\w{}$/.-]*/)?$",
+    r"(?:^|[\s`\"'(|&;$])(?:python3?|bash|sh|zsh|node|uv run|npx|tsx|bun|deno|ruby|perl|rscript|pwsh|source|"
+    r"\./)\b[^|;&`]{0,120}$|`(?:\.?/?[\w{}$/.-]*/)?$",
     re.I,
 )
 
