@@ -30,7 +30,10 @@ from skill_health.page.skill.trials import DEAREST, TrialView, trial_view
 
 MOST_TRIALS, MOST_TASKS = 12, 40
 """How many trials have links, and how many tasks are shown, of a skill and model."""
-_ARM_ORDER = ("control", "target", "negative", "full", "target_plus_one", "target_plus_unrelated", "placebo", "aa")
+_ARM_ORDER = (
+    "control", "target", "negative", "full", "target_plus_one", "target_plus_unrelated", "placebo", "aa", "forced",
+    "forced_placebo",
+)  # fmt: skip
 _MAIN, _FEW = 2, 3
 _AROUND, _ARM = 260, 200
 """Bytes of HTML around a task or a trial, and of an arm."""
