@@ -140,7 +140,7 @@ _MEANINGS = {
     (
         FORCED,
         CONTROL,
-    ): "what the skill does where the agent is ordered to load it first, trials that did not all the same",
+    ): "what the skill does where the agent is ordered to load it first; trials that do not obey count, too",
     (FORCED, FORCED_PLACEBO): "what its text does there, less what the order to load any text does",
     (FORCED, TARGET): "what the order to load adds to the offer",
     (TARGET, SELF_GENERATED): "what the skill adds to one that the agent writes for itself",

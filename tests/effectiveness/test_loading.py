@@ -278,9 +278,7 @@ PLANTED = {
 )
 def test_what_is_planted_is_recovered(name: str) -> None:
     plan = parse_plan(f"scripted:{PLANTED[name]}")
-    given = manifest(
-        fixture_like(120, 0, 1), ("control", "target", "placebo", "forced", "forced_placebo"), replications=5
-    )
+    given = manifest(fixture_like(60, 0, 1), ARMS)
     (model,) = reported(given, scripted(given, PLANTED[name], 5))["models"]
     arms = {arm["arm"]: arm for arm in model["arms"]}
     contrasts = {each["name"]: each["delta"] for each in model["contrasts"]}
