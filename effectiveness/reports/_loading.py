@@ -43,8 +43,10 @@ def sentences(model: ModelEffectReport) -> Iterator[str]:
     if complier.value is not None:
         yield f"the complier effect assumes {'; '.join(found.assumptions)}"
         placebo = contrasts.get((found.arm.replace(TARGET, PLACEBO), CONTROL))
-        checked = f"{_cells.label(placebo)} is {_said(placebo)}" if placebo else "not checked, the run has no placebo"
-        yield f"exclusion, against which a placebo that does something speaks: {checked}"
+        if placebo:
+            yield f"exclusion, checked by a placebo, which should do nothing: {_cells.label(placebo)} is {_said(placebo)}"
+        else:
+            yield "exclusion is not checked: the run has no placebo"
 
 
 def _reached(arm: ArmFigures) -> str:
