@@ -302,8 +302,8 @@ class Carrier:
             for task in (feeding, receiving, *self._tasks):
                 task.cancel()
             # What an environment does when a command is given up is its own: it may answer as if nothing were, as
-            # `asyncio.wait_for` does up to Python 3.11, or leave a process that keeps it from being deleted. So the last
-            # command comes to its end.
+            # `asyncio.wait_for` does up to Python 3.11, or leave a process that keeps it from being deleted.
+            # So the last command comes to its end.
             self._queue.put_nowait(b"")
             await asyncio.wait((sending,), timeout=_EXEC)
             sending.cancel()
