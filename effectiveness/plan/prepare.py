@@ -181,6 +181,7 @@ def prepare(
         raise UsageError(f"there is nothing to try: {left_out[0].reason}" if left_out else "there is no task to try")
     sandbox = _sandbox(choices, tasks)
     _refuse_open_network(models, sandbox)
+    _refuse_far_server(choices, sandbox)
     plan = TrialPlan(
         tasks=tuple(sorted(tasks, key=lambda task: task.id)),
         models=models,
@@ -219,6 +220,16 @@ def _refuse_open_network(models: Sequence[AgentModel], sandbox: FrozenSandbox) -
         raise UsageError(
             f"{names[0]} has a key of yours, so it runs only where it can reach its own servers and nothing else: take a "
             f"sandbox that keeps the network apart, and not {sandbox.name}"
+        )
+
+
+def _refuse_far_server(choices: TrialChoices, sandbox: FrozenSandbox) -> None:
+    """Raise UsageError for an arm with a server of skills where all that it stands on would have to be carried."""
+    served = next((arm.name for arm in choices.arms if arm.served), "")
+    if served and hasattr(back_end(sandbox.name), "AROUND"):
+        raise UsageError(
+            f"no server of skills is carried to {sandbox.name}, so it can have no arm {served}: leave it out, or take a "
+            "sandbox of this machine"
         )
 
 
