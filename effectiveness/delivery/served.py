@@ -20,6 +20,8 @@ from skill_health.text.patterns import lazy
 SERVER, STORE = "skills", "skills.json"
 MODULES = ("mcp",)
 """What the server is made with: the official SDK."""
+STARTS = 300
+"""The seconds that an agent gives it to start: on a busy machine an interpreter takes its time."""
 _PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "serve.py")
 _NEEDED = (
     "mcp",
