@@ -273,7 +273,9 @@ tried, and the two trials in which an agent did its work failed.
 
 Claude Code 2.1.197 and Codex 0.169.0, with scripts in the place of their models, have done the arms `control` and `target`
 of `ab-testing-stats`, `court-form-filling`, `hvac-control` (five skills) and `offer-letter-generator` here: each control
-failed, and each target was offered its skills, opened them all, and passed. That says nothing about any model.
+failed, and each target was offered its skills, opened them all, and passed. Of `offer-letter-generator` both have done the
+five cases of deliveries (`--delivery files,compiled --hint also`), ten trials by one command: the server's tools were offered
+in its arms and nowhere else, and called where the prompt named the skill. That says nothing about any model.
 
 | word | what it means |
 |---|---|
