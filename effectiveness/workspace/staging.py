@@ -236,8 +236,6 @@ def staged(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> tuple[Skill
         return "a negative control has no target"
     if not task.is_control and task.target_skills is None and arm.condition not in (*OF_CONTROLS, SELF_GENERATED):
         return "the task names no target_skill"
-    if arm.served and task.recipe is not None:
-        return "the task has an image of its own, in which no server of skills is started"
     names = _names(task, arm, copies)
     if isinstance(names, str):
         return names
