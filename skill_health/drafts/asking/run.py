@@ -1,11 +1,11 @@
-"""Questions to one model, carried out as a run: frozen, within the caps, journaled, asked once more where the form is wrong.
+"""Questions to one model as a run: frozen, within the caps, journaled, asked once more where the form is wrong.
 
     prepared = prepare_questions("tasks", questions, writer, prices, reports, time)
     ended = ask_questions(prepared, terms, sys.stderr)
-    ended.results["name of a question"]
+    ended.answers["name of a question"].text
 
 The folder of a run is found by what is asked: the same questions to the same model go on where they stopped, and what
-was answered before is not paid for again.
+was answered in a run that is over is not paid for again.
 """
 
 from __future__ import annotations
@@ -25,10 +25,17 @@ from skill_health.bench.budget import AttemptMeter, Budget
 from skill_health.bench.http.client import Client, borrow_client, give_client_back
 from skill_health.bench.http.messages import Conversation, Turn, Usage, add_usage
 from skill_health.bench.journal import Journal, Key, read_clock
-from skill_health.bench.manifest import digest, identity
+from skill_health.bench.manifest import identity
 from skill_health.bench.prices import PriceTable, price_from
 from skill_health.bench.progress import Progress, write_progress
-from skill_health.bench.run_folder import Kind, RunLocation, find_place, run_ids
+from skill_health.bench.run_folder import (
+    Kind,
+    RunLocation,
+    earlier_runs,
+    find_place,
+    load_result_records,
+    run_ids,
+)
 from skill_health.bench.schedule import GRACE, INTERRUPTED, RunnerWork, StopRun, interruptible
 from skill_health.core.errors import UsageError
 from skill_health.core.files import blake2b
@@ -86,12 +93,30 @@ OF_DRAFTING = Kind(
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedQuestions:
-    """Questions that can be asked. `keys` are kept out of files."""
+class DraftAnswer:
+    """What came of a question, and in which run."""
 
+    result: DraftingResult
+    run: str
+
+    @property
+    def text(self) -> str | None:
+        """The answer; None where there is none that could be read."""
+        return self.result.text if self.result.status in ("finished", "format_failure", "truncated") else None
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedQuestions:
+    """Questions that can be asked. `keys` are kept out of files; `answered` are those of earlier runs.
+
+    There is no `place` where nothing is left to ask.
+    """
+
+    stage: str
     questions: tuple[DraftQuestion, ...]
+    answered: Mapping[str, DraftAnswer]
     writer: OpenWriter
-    place: RunLocation
+    place: RunLocation | None
     prices: PriceTable
     forecast: CallForecast
     keys: tuple[str, ...]
@@ -109,28 +134,15 @@ def prepare_questions(
 ) -> PreparedQuestions:
     """Freeze the questions, and find the folder of their run; nothing is written or asked.
 
-    That folder is the one of the same questions to the same model, finished or not, unless `anew`; else a new one.
-    Raises UsageError where a manifest is damaged.
+    That is the unfinished one of the same questions to the same model, unless `anew`; else a new one. What such a model
+    was asked in a run that is over is left out. Raises UsageError where a manifest is damaged.
     """
-    manifest = record_values(
-        DraftingManifest(
-            version=1,
-            kind="drafting",
-            run_id="new",
-            created=f"{time:%Y-%m-%dT%H:%M:%SZ}",
-            tool_version=__version__,
-            python=platform.python_version(),
-            stage=stage,
-            hashes={"prices": prices.digest, "questions": digest([record_values(q.freeze()) for q in questions])},
-            models=(writer.freeze(),),
-            price_table=prices.version,
-            questions=tuple(question.freeze() for question in questions),
-        )
-    )
-    place = _find(reports, manifest, time, keys, anew)
-    if place.stored is not None:
+    answered = {} if anew else _earlier_answers(reports, writer, questions)
+    asked = tuple(question for question in questions if question.id not in answered)
+    place = _place(stage, asked, writer, prices, reports, time, keys, anew) if asked else None
+    if place is not None and place.stored is not None:
         writer = _at_stored_price(writer, place.stored)
-    left = [question for question in questions if (question.id,) not in place.done]
+    left = [question for question in asked if place is None or (question.id,) not in place.done]
     load = Load(
         model=writer.spec,
         calls=len(left),
@@ -140,13 +152,57 @@ def prepare_questions(
         price=writer.price,
         repeated=len(left),
     )
-    return PreparedQuestions(tuple(questions), writer, place, prices, forecast([load], prices.version or "no table"), keys)
+    notes = [f"{len(answered)} answers of earlier runs are taken"] if answered else []
+    told = forecast([load], prices.version or "no table", notes)
+    return PreparedQuestions(stage, asked, answered, writer, place, prices, told, keys)
 
 
-def _find(
-    reports: str, manifest: Mapping[str, Any], time: datetime, keys: tuple[str, ...], anew: bool
+def _earlier_answers(reports: str, writer: OpenWriter, questions: Sequence[DraftQuestion]) -> dict[str, DraftAnswer]:
+    """What this model answered to the same questions in runs that are over, the latest ones first."""
+    wanted = {question.freeze().digest: question.id for question in questions}
+    found: dict[str, DraftAnswer] = {}
+    for folder, values in earlier_runs(reports, DRAFTING):
+        manifest = convert_record(values, DraftingManifest)
+        same = all((each.spec, each.base_url) == (writer.spec, writer.where) for each in manifest.models)
+        meant = {each.id: wanted[each.digest] for each in manifest.questions if each.digest in wanted}
+        if not same or not meant:
+            continue
+        results = {result.question: result for result in load_result_records(folder, DraftingResult)}
+        if len(results) < len(manifest.questions):
+            continue
+        for there, here_ in meant.items():
+            if results[there].settled:
+                found.setdefault(here_, DraftAnswer(results[there], os.path.basename(folder)))
+    return found
+
+
+def _place(
+    stage: str,
+    questions: Sequence[DraftQuestion],
+    writer: OpenWriter,
+    prices: PriceTable,
+    reports: str,
+    time: datetime,
+    keys: tuple[str, ...],
+    anew: bool,
 ) -> RunLocation:
-    """The folder of the same questions, answered or not; else a new one."""
+    """The folder of these questions: an unfinished run of them, else a new one."""
+    frozen = tuple(question.freeze() for question in questions)
+    manifest = record_values(
+        DraftingManifest(
+            version=1,
+            kind="drafting",
+            run_id="new",
+            created=f"{time:%Y-%m-%dT%H:%M:%SZ}",
+            tool_version=__version__,
+            python=platform.python_version(),
+            stage=stage,
+            hashes={"prices": prices.digest},
+            models=(writer.freeze(),),
+            price_table=prices.version,
+            questions=frozen,
+        )
+    )
     mark = identity(manifest)[:8]
     for name in () if anew else run_ids(reports, DRAFTING):
         if name.endswith(f"-{mark}"):
@@ -160,12 +216,14 @@ def _at_stored_price(writer: OpenWriter, stored: Mapping[str, Any]) -> OpenWrite
         (price,) = (each.price for each in convert_record(stored, DraftingManifest).models)
         return replace(writer, price=None if price is None else price_from(price))
     except (ValueError, KeyError) as error:
-        raise UsageError(f"the manifest of the drafting to resume is damaged: no price of its model ({error})") from None
+        raise UsageError(
+            f"the manifest of the drafting to resume is damaged: no price of its model ({error})"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionTerms:
-    """How questions are asked, which is no part of them. Caps count all runs of a command: `before` are earlier ones."""
+    """How questions are asked, which is no part of them. Caps count all runs of a command, with those `before` it."""
 
     max_runs: int | None = None
     max_usd: float | None = None
@@ -177,22 +235,17 @@ class QuestionTerms:
 
 @dataclass(frozen=True, slots=True)
 class AskedQuestions:
-    """How it ended: the results by their questions, and why some have none; `capped` if a larger cap helps.
+    """How it ended: the answers by their questions, and why some have none; `capped` if a larger cap helps.
 
-    `spent` are the attempts and dollars of this run and of those before it.
+    `spent` are the attempts and dollars of this run and of those before it. Without a `folder` nothing had to be asked.
     """
 
     folder: str
-    results: Mapping[str, DraftingResult] = field(repr=False)
+    answers: Mapping[str, DraftAnswer] = field(repr=False)
     spent: tuple[int, float] = (0, 0.0)
     left: int = 0
     reason: str = ""
     capped: bool = False
-
-    @property
-    def name(self) -> str:
-        """The name of the run."""
-        return os.path.basename(self.folder)
 
 
 def ask_questions(prepared: PreparedQuestions, terms: QuestionTerms, stream: TextIO | None) -> AskedQuestions:
@@ -201,6 +254,8 @@ def ask_questions(prepared: PreparedQuestions, terms: QuestionTerms, stream: Tex
     Raises UsageError where another process has the journal, and AbortedError where the disk does not take what is to be
     written. What is done is kept whatever happens.
     """
+    if prepared.place is None:
+        return AskedQuestions("", prepared.answered, terms.before)
     with prepared.place.open(prepared.keys) as journal:
         for problem in journal.past.problems:
             write_progress(stream, f"{problem}\n")
@@ -213,9 +268,13 @@ def ask_questions(prepared: PreparedQuestions, terms: QuestionTerms, stream: Tex
         left = runner.left()
         if not left:
             journal.finish((question.id,) for question in prepared.questions)
-        results = {str(key[0]): convert_record(values, DraftingResult) for key, values in journal.results.items()}
+        name = os.path.basename(journal.folder)
+        found = {
+            str(key[0]): DraftAnswer(convert_record(values, DraftingResult), name)
+            for key, values in journal.results.items()
+        }
         spent = budget.attempts, budget.spent
-        return AskedQuestions(journal.folder, results, spent, left, reason, bool(runner.capped))
+        return AskedQuestions(journal.folder, {**prepared.answered, **found}, spent, left, reason, bool(runner.capped))
 
 
 def _budget(terms: QuestionTerms, journal: Journal) -> Budget:
@@ -242,7 +301,7 @@ async def _run(runner: QuestionRunner, terms: QuestionTerms, stream: TextIO | No
         if runner.interrupt():
             write_progress(stream, f"\nstopping: calls under way have {terms.grace:.0f} s to end\n")
 
-    what = f"{runner.prepared.place.manifest['stage']}: "
+    what = f"{runner.prepared.stage}: "
     with (
         Progress(planned, stream, done=planned - left, quiet=terms.quiet, what=what) as progress,
         interruptible(interrupted),

@@ -1,4 +1,4 @@
-"""Answers of models that draft, read strictly: they are data, and what is not in the form that was asked for is refused."""
+"""Answers of models that draft, read strictly: they are data, and what is not in the form asked for is refused."""
 
 from __future__ import annotations
 
@@ -18,9 +18,15 @@ from skill_health.effectiveness.tasks._folder import File
 MOST_ANSWER = 1 << 20
 MOST_TEXT, MOST_ITEMS = 2_000, 60
 CHECKS = (
-    "command", "file_contains", "file_exists", "file_matches", "json_value",
-    "output_contains", "output_length", "output_matches",
-)  # fmt: skip
+    "command",
+    "file_contains",
+    "file_exists",
+    "file_matches",
+    "json_value",
+    "output_contains",
+    "output_length",
+    "output_matches",
+)
 """The checks that a draft may use: those over what an oracle leaves, too."""
 _THOUGHTS_END = "</think>"
 _FENCE = re.compile(r"```[A-Za-z]*\n(.*)\n```\Z", re.DOTALL)
@@ -145,7 +151,9 @@ def _check(given: Any, where: str) -> Check | None:
         raise BadAnswer(flaw("check", f"{where}: the check has no kind"))
     kind = given["kind"]
     if kind not in CHECKS:
-        raise BadAnswer(flaw("check", f"{where}: there is no check {kind[:40]!r} for drafts; there are {', '.join(CHECKS)}"))  # fmt: skip
+        raise BadAnswer(
+            flaw("check", f"{where}: there is no check {kind[:40]!r} for drafts; there are {', '.join(CHECKS)}")
+        )
     try:
         return make_check(kind, **{str(key): value for key, value in given.items() if key != "kind"})
     except (ValueError, TypeError) as error:

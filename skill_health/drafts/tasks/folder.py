@@ -15,6 +15,7 @@ from skill_health.bench.manifest import digest
 from skill_health.core.errors import AbortedError, UsageError
 from skill_health.core.files import here, sync_folder, write_bytes
 from skill_health.documents._targets import write_targets
+from skill_health.documents.task_draft import TaskDraft
 from skill_health.drafts.store import draft_path
 from skill_health.drafts.tasks.model import DraftedTask
 from skill_health.effectiveness.rubric.model import Check, Criterion
@@ -23,7 +24,6 @@ from skill_health.effectiveness.tasks._folder import File, Folder
 from skill_health.effectiveness.tasks._load import load_tasks
 from skill_health.effectiveness.tasks.plan_directory import METADATA, ORACLE, PROMPT, RUBRIC, STARTING
 from skill_health.effectiveness.workspace.folders import remove_tree
-from skill_health.documents.task_draft import TaskDraft
 
 _NOT_SLUG = re.compile(r"[^a-z0-9]+")
 _SECONDS = 60

@@ -52,7 +52,12 @@ def find_form_flaws(task: DraftedTask) -> list[DraftFlaw]:
     """What is wrong with a task by itself: paths, sizes, control characters, points, and what has to be there."""
     found = [*_path_flaws("a starting file", task.files), *_path_flaws("a file of the solution", task.solution)]
     if len(task.instruction) > MOST_INSTRUCTION:
-        found.append(flaw("too-large", f"the instruction has {len(task.instruction):,} characters, not {MOST_INSTRUCTION:,} at most"))  # fmt: skip
+        found.append(
+            flaw(
+                "too-large",
+                f"the instruction has {len(task.instruction):,} characters, not {MOST_INSTRUCTION:,} at most",
+            )
+        )
     if not task.instruction.strip():
         found.append(flaw("wrong-form", "the instruction is empty"))
     if has_controls(task.instruction):
@@ -91,7 +96,9 @@ def _path_flaws(what: str, files: tuple[File, ...]) -> list[DraftFlaw]:
             found.append(flaw("path", f"two files, or a file and a folder, are called {file.path!r}"))
         seen.add(file.path.casefold())
         if len(file.data) > MOST_FILE:
-            found.append(flaw("too-large", f"{file.path[:80]} has {len(file.data):,} bytes; {MOST_FILE:,} are the limit"))  # fmt: skip
+            found.append(
+                flaw("too-large", f"{file.path[:80]} has {len(file.data):,} bytes; {MOST_FILE:,} are the limit")
+            )
         if b"\0" in file.data:
             found.append(flaw("control-characters", f"{file.path[:80]} holds a character that no text has"))
     return found
@@ -110,9 +117,15 @@ def bad_path(path: str) -> str:
 
 def _point_flaws(group: CriterionGroup, items: tuple[Criterion, ...]) -> list[DraftFlaw]:
     """Both rubrics have whole points from 1 to 10 an item, 100 together."""
-    odd = next((each for each in items if not (LEAST_POINTS <= each.points <= MOST_POINTS and each.points % 1 == 0)), None)  # fmt: skip
+    odd = next(
+        (each for each in items if not (LEAST_POINTS <= each.points <= MOST_POINTS and each.points % 1 == 0)), None
+    )
     if odd is not None:
-        return [flaw("points", f"{odd.id} has {odd.points:g} points, not a whole number from {LEAST_POINTS} to {MOST_POINTS}")]  # fmt: skip
+        return [
+            flaw(
+                "points", f"{odd.id} has {odd.points:g} points, not a whole number from {LEAST_POINTS} to {MOST_POINTS}"
+            )
+        ]
     total = sum(each.points for each in items)
     if total != WHOLE:
         return [flaw("points", f"the {len(items)} items of the group {group!r} have {total:g} points, not {WHOLE:g}")]
@@ -120,7 +133,7 @@ def _point_flaws(group: CriterionGroup, items: tuple[Criterion, ...]) -> list[Dr
 
 
 def spread_points(count: int) -> list[int]:
-    """Points of so many items, 100 together and as even as whole numbers can be. Raises ValueError where 10 is not enough."""
+    """Points of so many items, 100 together, as even as can be. Raises ValueError where 1 to 10 each do not do."""
     if not 10 <= count <= 100:
         raise ValueError(f"{count} items cannot have 1 to 10 points each and 100 together")
     each, more = divmod(100, count)

@@ -75,7 +75,13 @@ def ask_proposals(subject: DraftSubject, most: int) -> DraftQuestion:
     """The question for at most so many proposals."""
     parts = material_parts(subject)
     posed = fence_parts(PROPOSAL_RULES.replace("MOST", str(most)), parts)
-    return DraftQuestion(_name(subject), posed.system, posed.text, _PROPOSAL_TOKENS, lambda text: _form_of(lambda: read_proposals(text, most, ())))  # fmt: skip
+    return DraftQuestion(
+        _name(subject),
+        posed.system,
+        posed.text,
+        _PROPOSAL_TOKENS,
+        lambda text: _form_of(lambda: read_proposals(text, most, ())),
+    )
 
 
 def ask_task(subject: DraftSubject, proposal: ProposalContent, name: str) -> DraftQuestion:
@@ -100,7 +106,9 @@ def ask_clear(task: Task) -> DraftQuestion:
     parts |= {f"file {file.path}": (text_of(file) or "")[:8_000] for file in task.files}
     parts["items of the goal"] = "\n".join(f"- {each.text}" for each in goal)
     posed = fence_parts(CLEAR_RULES, parts)
-    return DraftQuestion(task.id, posed.system, posed.text, _CLEAR_TOKENS, lambda text: _form_of(lambda: read_clear(text)))  # fmt: skip
+    return DraftQuestion(
+        task.id, posed.system, posed.text, _CLEAR_TOKENS, lambda text: _form_of(lambda: read_clear(text))
+    )
 
 
 def read_clear(text: str) -> str:
@@ -123,4 +131,3 @@ def _form_of(read: Callable[[], object]) -> tuple[str, ...]:
 
 def _name(subject: DraftSubject) -> str:
     return " + ".join(skill.path for skill in subject.skills)
-

@@ -61,7 +61,9 @@ class DraftSubject:
     def freeze(self) -> tuple[DraftedSkill, ...]:
         """The skills as a draft remembers them."""
         return tuple(
-            DraftedSkill(name=skill.name, path=skill.path, digest=hash_skill(skill.text.encode("utf-8", "surrogatepass")))
+            DraftedSkill(
+                name=skill.name, path=skill.path, digest=hash_skill(skill.text.encode("utf-8", "surrogatepass"))
+            )
             for skill in self.skills
         )
 

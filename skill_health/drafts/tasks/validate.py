@@ -1,4 +1,4 @@
-"""Is a drafted task fit to be shown to a person? Leaks and copies first, then the oracle and doing nothing in the sandbox.
+"""Is a drafted task fit for a person to look at? Leaks and copies first, then oracle and doing nothing in the sandbox.
 
 What is looked for does not depend on who drafted it, and nothing is taken from what a model says of its own work.
 """
@@ -78,7 +78,7 @@ def make_surroundings(root: str, skills: Sequence[Skill], known: Iterable[KnownT
 
 
 def find_text_flaws(name: str, text: str, skills: tuple[str, ...], around: DraftSurroundings) -> list[DraftFlaw]:
-    """What is wrong with what an agent would be told: it names a skill, copies the skill's steps, or is there already."""
+    """What is wrong with what an agent would be told: it names a skill, copies its steps, or is there already."""
     found = []
     if names := list(names_in_prompt(text, around.index)):
         found.append(flaw("names-skill", f"the instruction names the skill {quote(names[0])}"))
@@ -110,9 +110,7 @@ def find_near(text: str, skills: tuple[str, ...], known: Iterable[KnownTask]) ->
             continue
         theirs = _grams(other.prompt)
         least = min(len(mine), len(theirs))
-        if words_of(text) == words_of(other.prompt) or (
-            least >= _FEWEST_GRAMS and len(mine & theirs) >= _NEAR * least
-        ):
+        if words_of(text) == words_of(other.prompt) or (least >= _FEWEST_GRAMS and len(mine & theirs) >= _NEAR * least):
             return other.name
     return ""
 
@@ -156,7 +154,9 @@ def _literals(criterion: Criterion) -> Iterator[str]:
             yield from (each for each in _LITERAL.findall(plain) if len(each) > 5)
 
 
-def try_tasks(tasks: Sequence[Task], around: DraftSurroundings, terms: ScriptOptions) -> dict[str, tuple[DraftFlaw, ...]]:
+def try_tasks(
+    tasks: Sequence[Task], around: DraftSurroundings, terms: ScriptOptions
+) -> dict[str, tuple[DraftFlaw, ...]]:
     """What is wrong with each task by its id, its checks being run: with nothing done, and with its oracle.
 
     Only checked items count: a judge is not asked, and what it would say excuses nothing. To be called from the main

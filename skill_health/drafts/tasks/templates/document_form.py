@@ -1,9 +1,10 @@
-"""A document in a form that the skill prescribes: notes are to be written up, with all figures, below the right headings."""
+"""A document in a form that the skill prescribes: notes are to be written up below its headings, with all figures."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from skill_health.documents.proposal_draft import ProposalContent
 from skill_health.drafts.tasks.model import DraftedTask
@@ -102,7 +103,7 @@ def _task(subject: DraftSubject, kind: str, headings: list[tuple[str, str]]) -> 
             "file_matches",
             {"path": _NAME, "pattern": f"(?ms){_line(one)[4:]}.*{_line(other)[4:]}"},
         )
-        for one, other in zip(lines, lines[1:], strict=False)
+        for one, other in pairwise(lines)
     ]
     notes = "".join(f"- {fact}\n" for fact in facts)
     done = "\n\n".join([lines[0], notes.rstrip(), *(f"{line}\n\nNot known." for line in lines[1:])]) + "\n"

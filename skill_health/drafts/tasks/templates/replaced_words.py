@@ -24,14 +24,53 @@ TITLE = "two or more things in code that are to be written in the place of other
 _FEWEST, _MOST = 2, 8
 _SPAN = lazy(r"(?<!`)`([^`\n]{2,60})`(?!`)")
 _LABELS = (
-    "ash", "birch", "cedar", "elm", "fir", "hazel", "larch", "maple", "oak", "pine", "rowan", "spruce",
-    "alder", "beech", "cherry", "holly", "juniper", "lime", "pear", "plane", "poplar", "quince", "sorb", "teak", "walnut",
-    "willow", "yew", "acacia", "bamboo", "cork", "date", "ebony", "fig", "gum", "hornbeam", "ironwood",
-)  # fmt: skip
+    "ash",
+    "birch",
+    "cedar",
+    "elm",
+    "fir",
+    "hazel",
+    "larch",
+    "maple",
+    "oak",
+    "pine",
+    "rowan",
+    "spruce",
+    "alder",
+    "beech",
+    "cherry",
+    "holly",
+    "juniper",
+    "lime",
+    "pear",
+    "plane",
+    "poplar",
+    "quince",
+    "sorb",
+    "teak",
+    "walnut",
+    "willow",
+    "yew",
+    "acacia",
+    "bamboo",
+    "cork",
+    "date",
+    "ebony",
+    "fig",
+    "gum",
+    "hornbeam",
+    "ironwood",
+)
 _KEPT = (
-    "the keys are at the front desk", "closed on the second Monday", "ask for two copies", "the lift takes six people",
-    "bring a torch", "tea at four", "the blue door sticks", "park behind the mill",
-)  # fmt: skip
+    "the keys are at the front desk",
+    "closed on the second Monday",
+    "ask for two copies",
+    "the lift takes six people",
+    "bring a torch",
+    "tea at four",
+    "the blue door sticks",
+    "park behind the mill",
+)
 _OLD, _NEW = "snippets.txt", "updated.txt"
 
 
@@ -99,18 +138,43 @@ def _task(subject: DraftSubject, pairs: list[_Pair]) -> TemplateDraft:
             label = next(labels)
             old.append(f"{label}: {pair.wrong}")
             new.append(f"{label}: {pair.right}")
-            rules.append(CheckedItem(f"{label} is brought up to date, as the skill says", "file_matches", {"path": _NEW, "pattern": _line(new[-1])}))  # fmt: skip
+            rules.append(
+                CheckedItem(
+                    f"{label} is brought up to date, as the skill says",
+                    "file_matches",
+                    {"path": _NEW, "pattern": _line(new[-1])},
+                )
+            )
             if (turn * len(pairs) + nth) < len(_KEPT):
                 label = next(labels)
                 old.append(f"{label}: {_KEPT[turn * len(pairs) + nth]}")
                 new.append(old[-1])
-                goal.append(CheckedItem(f"{label}, which is right, stays as it is", "file_matches", {"path": _NEW, "pattern": _line(old[-1])}))  # fmt: skip
+                goal.append(
+                    CheckedItem(
+                        f"{label}, which is right, stays as it is",
+                        "file_matches",
+                        {"path": _NEW, "pattern": _line(old[-1])},
+                    )
+                )
     for label, kept in zip(labels, _KEPT[len(goal) - 2 :], strict=False):
         old.append(f"{label}: {kept}")
         new.append(old[-1])
-        goal.append(CheckedItem(f"{label}, which is right, stays as it is", "file_matches", {"path": _NEW, "pattern": _line(old[-1])}))  # fmt: skip
-    rules += [CheckedItem(f"{_NEW} nowhere holds {pair.wrong!r}", "file_contains", {"path": _NEW, "text": pair.wrong, "absent": True}) for pair in pairs]  # fmt: skip
-    goal.append(CheckedItem(f"{_NEW} has as many lines as {_OLD}", "command", {"command": f"test \"$(grep -c . {_NEW})\" = {len(old)}"}))  # fmt: skip
+        goal.append(
+            CheckedItem(
+                f"{label}, which is right, stays as it is", "file_matches", {"path": _NEW, "pattern": _line(old[-1])}
+            )
+        )
+    rules += [
+        CheckedItem(
+            f"{_NEW} nowhere holds {pair.wrong!r}", "file_contains", {"path": _NEW, "text": pair.wrong, "absent": True}
+        )
+        for pair in pairs
+    ]
+    goal.append(
+        CheckedItem(
+            f"{_NEW} has as many lines as {_OLD}", "command", {"command": f'test "$(grep -c . {_NEW})" = {len(old)}'}
+        )
+    )
     instruction = f"""\
 # Bring the snippets up to date
 
