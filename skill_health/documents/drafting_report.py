@@ -35,8 +35,8 @@ class DraftedFor(Record, frozen=True, kw_only=True):
     """Questions to which the model gave no answer."""
     waiting: Count
     """Proposals that a person has to accept before tasks are made of them."""
-    nothing: str
-    """Why there is nothing to draft from; empty where there is something."""
+    nothing: tuple[str, ...]
+    """What a template could use and they do not declare; empty where there is something to draft from."""
 
 
 class DraftingReport(Record, frozen=True, kw_only=True):

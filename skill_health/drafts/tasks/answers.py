@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -155,6 +156,8 @@ def _check(given: Any, where: str) -> Check | None:
             flaw("check", f"{where}: there is no check {kind[:40]!r} for drafts; there are {', '.join(CHECKS)}")
         )
     try:
-        return make_check(kind, **{str(key): value for key, value in given.items() if key != "kind"})
+        # A value is the JSON that stands there, where files of tasks hold the text of some.
+        more = {key: json.dumps(given[key]) for key in ("value", "schema") if given.get(key) is not None}
+        return make_check(kind, **{str(key): each for key, each in given.items() if key != "kind"} | more)
     except (ValueError, TypeError) as error:
         raise BadAnswer(flaw("check", f"{where}: {error}")) from None

@@ -14,6 +14,7 @@ from skill_health.drafts.tasks.draft import DraftTerms, is_drafted_by
 from skill_health.drafts.tasks.subject import DraftSubject
 from skill_health.drafts.tasks.templates._api import task_templates
 from skill_health.text.blocks import Block, Items, Sentence, Table, TitleBlock, as_text
+from skill_health.text.near import list_some
 from skill_health.text.numbers import count
 
 
@@ -36,7 +37,7 @@ def build_drafting_report(
                 tasks=_count(made),
                 unanswered=unanswered.get(subject.names, 0),
                 waiting=sum(each.state == "proposed" and each.id not in done for each in mine),
-                nothing="" if mine or terms.writer else _nothing(),
+                nothing=() if mine or terms.writer else tuple(each.TITLE for each in task_templates().values()),
             )
         )
     return DraftingReport(
@@ -49,14 +50,10 @@ def build_drafting_report(
     )
 
 
-def _nothing() -> str:
-    return f"it declares none of what a template can use: {'; '.join(each.TITLE for each in task_templates().values())}"
-
-
 def _count(drafts: Iterable[ProposalDraft | TaskDraft]) -> DraftCount:
     found = tuple(drafts)
     flawed = [each for each in found if each.flaws]
-    reasons = Counter(each.flaws[0].kind for each in flawed)
+    reasons: Counter[str] = Counter(each.flaws[0].kind for each in flawed)
     return DraftCount(
         generated=len(found),
         rejected=len(flawed),
@@ -72,7 +69,7 @@ def _total(rows: Sequence[DraftedFor]) -> DraftedFor:
         tasks=_sum([row.tasks for row in rows]),
         unanswered=sum(row.unanswered for row in rows),
         waiting=sum(row.waiting for row in rows),
-        nothing="",
+        nothing=(),
     )
 
 
@@ -116,9 +113,10 @@ def _blocks(report: DraftingReport) -> Iterable[Block]:
         if found.rejected:
             yield Sentence(f"{what} rejected:")
             yield Items([f"{number} {kind}" for kind, number in found.reasons.items()])
-    for row in report.skills:
-        if row.nothing:
-            yield Sentence(f"{' + '.join(row.skills)}: nothing to draft from: {row.nothing}")
+    if nothing := [row for row in report.skills if row.nothing]:
+        named = list_some([" + ".join(row.skills) for row in nothing], 12)
+        yield Sentence(f"nothing to draft from in {named}:")
+        yield Items([f"no {title}" for title in nothing[0].nothing])
     if total.unanswered:
         yield Sentence(f"{count(total.unanswered, 'question')} without an answer: run the same command again")
     if total.waiting:

@@ -22,6 +22,7 @@ from typing import Protocol, cast
 from skill_health.core.files import blake2b
 from skill_health.core.plugins import plugin_names
 from skill_health.documents.proposal_draft import ProposalContent
+from skill_health.drafts.tasks import templates as package
 from skill_health.drafts.tasks.model import SOLUTION, DraftedTask, spread_points
 from skill_health.drafts.tasks.subject import DraftSubject
 from skill_health.effectiveness.checks._api import make_check
@@ -64,12 +65,8 @@ class TaskTemplate(Protocol):
 def task_templates() -> dict[str, TaskTemplate]:
     """Every family by the name of its module."""
     return {
-        name: cast(TaskTemplate, import_module(f"{__package__}.{name}")) for name in plugin_names(_package().__path__)
+        name: cast(TaskTemplate, import_module(f"{package.__name__}.{name}")) for name in plugin_names(package.__path__)
     }
-
-
-def _package() -> object:
-    return import_module(str(__package__))
 
 
 @dataclass(frozen=True, slots=True)
