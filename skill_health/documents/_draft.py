@@ -46,6 +46,8 @@ class DraftVerdict(Record, frozen=True, kw_only=True):
 
     by: DraftJudge
     at: TimeText
+    code: str = ""
+    """validation, model: which rule or check rejected it, in a stable word."""
     reason: str = ""
     """rejected: why."""
 
@@ -68,6 +70,8 @@ class Draft(OpenRecord, frozen=True, kw_only=True):
     """A hash of the content as it was generated."""
     split: Literal["train", "test"]
     """The part of the test set that it belongs to, settled before any description was tuned; test is sealed."""
+    family: str = ""
+    """Drafts that were made from the same passage, or are alike, share it; they are split and resampled together."""
     notes: tuple[str, ...] = ()
     """What a reviewer should know: no reason to reject it."""
     verdict: DraftVerdict | None = None

@@ -25,8 +25,6 @@ class PromptContent(Record, frozen=True, kw_only=True):
     """Skills that must not fire."""
     reason: str = ""
     """Why the labels are right."""
-    family: str = ""
-    """Requests that were made from the same passage share it; they are resampled and split together."""
 
 
 class PromptDraft(Draft, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -89,18 +89,24 @@ def add_drafts(root: str, drafts: Iterable[SomeDraft]) -> tuple[SomeDraft, ...]:
     return tuple(written)
 
 
-def change_draft(root: str, before: SomeDraft, after: SomeDraft) -> None:
-    """Replace a draft. Raises UsageError where its file is no longer as it was `before`, AbortedError if it fails."""
+def change_draft(root: str, before: SomeDraft, after: SomeDraft, first: Callable[[], object] = lambda: None) -> None:
+    """Replace a draft; `first` is done before, while nobody else writes.
+
+    Raises UsageError, without doing either, where its file is no longer as it was `before`; AbortedError if it fails.
+    """
     path = draft_path(root, before)
     with _writing(root):
         if _read(path, type(before)) != before:
             raise UsageError(f"{here(path)} was changed meanwhile, and is left as it is: look at it again")
+        first()
         _write(path, after)
 
 
-def settle_draft(draft: SomeDraft, state: DraftState, by: DraftJudge, time: datetime, reason: str = "") -> SomeDraft:
+def settle_draft(
+    draft: SomeDraft, state: DraftState, by: DraftJudge, time: datetime, reason: str = "", code: str = ""
+) -> SomeDraft:
     """The draft with a decision on it; nothing is written."""
-    return replace(draft, state=state, verdict=DraftVerdict(by=by, at=format_time(time), reason=reason))
+    return replace(draft, state=state, verdict=DraftVerdict(by=by, at=format_time(time), code=code, reason=reason))
 
 
 def format_time(time: datetime) -> str:
@@ -183,12 +189,3 @@ def _writing(root: str) -> Iterator[None]:
         raise AbortedError(f"cannot write to {here(folder)}: {error.strerror}") from error
     with locked(folder):
         yield
-
-
-def count_states(drafts: Sequence[Draft]) -> dict[DraftState, int]:
-    """How many drafts are in each state."""
-    return {
-        "proposed": sum(draft.state == "proposed" for draft in drafts),
-        "rejected": sum(draft.state == "rejected" for draft in drafts),
-        "accepted": sum(draft.state == "accepted" for draft in drafts),
-    }
