@@ -74,7 +74,9 @@ def needs_record(found: SkillNeeds) -> NeedsOfSkill:
             SkillNeed(
                 category=need.category,  # type: ignore[arg-type]
                 evidence=tuple(
-                    NeedPlace(path=each.path, line=each.line, kind=each.kind.value, subject=each.subject, text=each.text)
+                    NeedPlace(
+                        path=each.path, line=each.line, kind=each.kind.value, subject=each.subject, text=each.text
+                    )
                     for each in need.evidence
                 ),
             )

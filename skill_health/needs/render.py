@@ -26,7 +26,11 @@ def needs_blocks(report: NeedsReport, prefix: str = "") -> Iterator[Block]:
 def _lines(need: SkillNeed, skill: NeedsOfSkill) -> Iterator[str]:
     places = []
     for each in need.evidence[:_PLACES]:
-        file = each.path.rpartition("/")[2] if each.path == skill.path else each.path[len(skill.path.rpartition("/")[0]) :].lstrip("/")
+        file = (
+            each.path.rpartition("/")[2]
+            if each.path == skill.path
+            else each.path[len(skill.path.rpartition("/")[0]) :].lstrip("/")
+        )
         places.append(f"{file}:{each.line}: {each.text}")
     more = len(need.evidence) - _PLACES
     yield f"{need.category}: {'; '.join(dict.fromkeys(each.subject for each in need.evidence[:_PLACES]))}"

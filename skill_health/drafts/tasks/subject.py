@@ -9,6 +9,7 @@ from skill_health.config.settings import Config
 from skill_health.documents._draft import DraftedSkill
 from skill_health.drafts.store import hash_skill
 from skill_health.lint.check import FileContext
+from skill_health.needs.find import find_needs
 from skill_health.registries.records import Registries
 from skill_health.rules.leakage._bundled import bundled_texts
 from skill_health.skill.model import Skill
@@ -41,7 +42,10 @@ NOT_HERE: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class DraftSubject:
-    """One skill, or several that are drafted for together. `texts` are those of their files by path, SKILL.md first."""
+    """One skill, or several that are drafted for together.
+
+    `texts` are those of their files by path, SKILL.md first; `needs` the categories of environment that they need.
+    """
 
     skills: tuple[Skill, ...]
     texts: Mapping[str, str]
@@ -68,14 +72,15 @@ class DraftSubject:
         )
 
 
-def make_subject(skills: Sequence[Skill], root: str, intent: str = "", needs: Sequence[str] = ()) -> DraftSubject:
+def make_subject(skills: Sequence[Skill], root: str, intent: str = "") -> DraftSubject:
     """The subject of drafts; bundled text files are read below `root`."""
     context = FileContext(root, Config(), Registries())
     texts: dict[str, str] = {}
     for skill in skills:
         texts[skill.path] = skill.text
         texts |= dict(bundled_texts(skill, context))
-    return DraftSubject(tuple(skills), texts, intent.strip(), tuple(needs))
+    needs = {each for skill in skills for each in find_needs(skill, texts.get).categories}
+    return DraftSubject(tuple(skills), texts, intent.strip(), tuple(sorted(needs)))
 
 
 def material_parts(subject: DraftSubject) -> dict[str, str]:

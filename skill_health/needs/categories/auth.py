@@ -25,9 +25,13 @@ _SAID = phrase(
     r"\b(?:requires?|needs?|have|create|active|paid|free) (?:an? )?[\w ]{0,24}\b(account|subscription)\b|"
     r"\b(oauth(?: ?2(?:\.0)?)?) (?:flow|login|grant|token|authentication|consent)\b|\baccept (?:the )?(?:model )?(licen[cs]e)|\b(gated)\b model|\b(api[_ -]?key)\b (?:from|is|in|at|required|via)\b",
 )
-_NONE = lazy(r"\bno (?:auth\w*|api[- ]?keys?|credentials?|login|account|sign[- ]?ups?|token)\b|without (?:an? )?(?:api[- ]?key|auth\w*|login|account)")
+_NONE = lazy(
+    r"\bno (?:auth\w*|api[- ]?keys?|credentials?|login|account|sign[- ]?ups?|token)\b|without (?:an? )?(?:api[- ]?key|auth\w*|login|account)"
+)
 _LOGIN = frozenset(("login", "auth", "signin", "configure", "whoami"))
-_ABOUT = lazy(r"\b(?:implement|review|audit|design|add|build|test|secure|securing|pattern)\w*\b[^.\n]{0,60}\b(?:auth\w*|oauth|jwt|login|secrets?|credentials?|api keys?)\b")
+_ABOUT = lazy(
+    r"\b(?:implement|review|audit|design|add|build|test|secure|securing|pattern)\w*\b[^.\n]{0,60}\b(?:auth\w*|oauth|jwt|login|secrets?|credentials?|api keys?)\b"
+)
 
 
 def find(reading: SkillReading) -> Iterator[Sign]:
@@ -46,32 +50,82 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         facts, words = facts_of(placed.command.program), placed.command.words
         if "auth" in facts.tags:
             logs_in = any(word in _LOGIN for word in words[:2])
-            strong = logs_in or placed.command.program in ("gh", "aws", "gcloud", "az", "glab", "bq", "databricks", "snow", "snowsql", "op")
-            yield reading.sign((1.0 if strong else 0.5 if placed.command.program in ("kubectl", "helm", "terraform", "tofu", "supabase", "firebase", "pulumi") else 0.75) * placed.weight * none, EvidenceKind.COMMAND, placed.command.program, placed.line, placed.command.text)
+            strong = logs_in or placed.command.program in (
+                "gh",
+                "aws",
+                "gcloud",
+                "az",
+                "glab",
+                "bq",
+                "databricks",
+                "snow",
+                "snowsql",
+                "op",
+            )
+            yield reading.sign(
+                (
+                    1.0
+                    if strong
+                    else 0.5
+                    if placed.command.program
+                    in ("kubectl", "helm", "terraform", "tofu", "supabase", "firebase", "pulumi")
+                    else 0.75
+                )
+                * placed.weight
+                * none,
+                EvidenceKind.COMMAND,
+                placed.command.program,
+                placed.line,
+                placed.command.text,
+            )
         text = placed.command.text
         if "$" in text or placed.command.assigned:
             for name in {*_DOLLAR.findall(text), *placed.command.assigned}:
                 if is_secret(name):
                     yield reading.sign(0.8 * placed.weight * none, EvidenceKind.VARIABLE, name, placed.line, text)
         if "authorization:" in text.lower() or "x-api-key" in text.lower():
-            yield reading.sign(0.8 * placed.weight * none * topic, EvidenceKind.COMMAND, "authorization header", placed.line, text)
+            yield reading.sign(
+                0.8 * placed.weight * none * topic, EvidenceKind.COMMAND, "authorization header", placed.line, text
+            )
     for snippet in reading.snippets:
         for name in dict.fromkeys(_CODE.findall(snippet.text)):
             if is_secret(name):
                 line = snippet.line + 1 + snippet.text.count("\n", 0, snippet.text.find(name))
                 yield reading.sign(0.55 * snippet.role.run * none * topic, EvidenceKind.VARIABLE, name, line)
-    for statement in reading.statements_with(("_key", "_token", "_secret", "_password", "apikey", "_pat", "credentials")):
+    for statement in reading.statements_with(
+        ("_key", "_token", "_secret", "_password", "apikey", "_pat", "credentials")
+    ):
         for name in dict.fromkeys(_NAME.findall(statement.shown)):
             if is_secret(name):
                 strength = 1.0 if REQUIRED_WORDS.search(statement.text) else 0.6
-                yield reading.sign(strength * statement.weight * none * topic, EvidenceKind.VARIABLE, name, statement.line, statement.shown)
+                yield reading.sign(
+                    strength * statement.weight * none * topic,
+                    EvidenceKind.VARIABLE,
+                    name,
+                    statement.line,
+                    statement.shown,
+                )
     for script in reading.scripts:
         for use in script.uses:
             if use.kind in ("variable", "required") and is_secret(use.name):
                 weight = (0.8 if use.kind == "required" else 0.5) * (1.0 if script.weight >= 0.7 else 0.5)
-                yield reading.sign(weight * none, EvidenceKind.VARIABLE, use.name, use.line, f"{script.file} reads {use.name}", script.path)
+                yield reading.sign(
+                    weight * none,
+                    EvidenceKind.VARIABLE,
+                    use.name,
+                    use.line,
+                    f"{script.file} reads {use.name}",
+                    script.path,
+                )
             elif use.kind == "program" and use.name in ("gh", "aws", "gcloud", "az", "glab"):
-                yield reading.sign(0.8 if script.weight >= 0.7 else 0.3, EvidenceKind.SCRIPT, use.name, use.line, f"{script.file} runs {use.name}", script.path)
+                yield reading.sign(
+                    0.8 if script.weight >= 0.7 else 0.3,
+                    EvidenceKind.SCRIPT,
+                    use.name,
+                    use.line,
+                    f"{script.file} runs {use.name}",
+                    script.path,
+                )
     yield from remote_signs(reading, 0.7, own_content=True)
     yield from product_signs(reading, 0.35)
     for sign in said(reading, _SAID, 0.7, ""):
@@ -81,4 +135,3 @@ def find(reading: SkillReading) -> Iterator[Sign]:
 _DOLLAR = lazy(r"\$\{?(?:env:)?([A-Z][A-Z0-9_]{2,60})")
 _CODE = lazy(r"(?:environ(?:\.get\(|\[)|getenv\(|process\.env\.|env\[|env\()\s*[\"']?([A-Z][A-Z0-9_]{2,60})")
 _NAME = lazy(r"\b([A-Z][A-Z0-9]{1,30}(?:_[A-Z0-9]{1,30})+|APIKEY)\b")
-

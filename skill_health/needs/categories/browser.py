@@ -13,13 +13,17 @@ ORDER = 12
 TITLE = "Browser / UI access"
 MEANING = "A browser or the automation of a graphical interface: Playwright, Chrome, screenshots of pages, a desktop application."
 
-_PACKAGES = frozenset("playwright selenium puppeteer @playwright/test pyppeteer puppeteer-core undetected_chromedriver splinter pyautogui browser_use".split())
+_PACKAGES = frozenset(
+    "playwright selenium puppeteer @playwright/test pyppeteer puppeteer-core undetected_chromedriver splinter pyautogui browser_use".split()
+)
 _SAID = phrase(
     "browser|playwright|puppeteer|chrome|screenshot|selenium|devtools|cypress|click|rendered page|live page|headless",
     r"\b(?:use|using|open|launch|drive|via|with|through|run|start|control|automate|navigate|requires?|in)\b[^.\n]{0,30}\b(playwright|puppeteer|selenium|chrome[- ]devtools|agent-browser|headless (?:browser|chrome|chromium)|browser (?:tool|automation|session|control|tab|window)s?|the browser|a browser|a real browser)\b|"
     r"\b(?:take|capture|grab)\b[^.\n]{0,20}\b(screenshots?)\b|\b(playwright|chrome-devtools|puppeteer)[\W_]{1,3}(?:mcp|cli|script|test)|\b(real browser|browser automation|dom snapshot)\b",
 )
-_ABOUT = lazy(r"\b(playwright|puppeteer|selenium|browser automation|browser-based|headless browser|web automation|automat\w+ (?:a |the )?(?:web )?browsers?|screenshots? of|e2e test\w*|end-to-end (?:browser )?test\w*|web scraping|chrome devtools|in (?:a|the) browser|browser testing|gui)\b")
+_ABOUT = lazy(
+    r"\b(playwright|puppeteer|selenium|browser automation|browser-based|headless browser|web automation|automat\w+ (?:a |the )?(?:web )?browsers?|screenshots? of|e2e test\w*|end-to-end (?:browser )?test\w*|web scraping|chrome devtools|in (?:a|the) browser|browser testing|gui)\b"
+)
 _IMPORT = lazy(r"(?m)\b(?:from|import|require\()\s*[\"']?(playwright|@playwright/test|puppeteer|selenium|pyautogui)\b")
 
 
@@ -32,17 +36,45 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             yield reading.sign(0.8, EvidenceKind.DECLARED, name[:40], line)
     for placed in reading.commands:
         name, words = placed.command.program, placed.command.words
-        inner = next((word for word in words[:3] if "browser" in facts_of(word.rpartition("/")[2]).tags or "playwright" in word or word in ("@axe-core/cli", "pa11y")), "") if name in ("npx", "bunx", "pnpm", "yarn", "uvx", "npm", "python", "python3") else ""
+        inner = (
+            next(
+                (
+                    word
+                    for word in words[:3]
+                    if "browser" in facts_of(word.rpartition("/")[2]).tags
+                    or "playwright" in word
+                    or word in ("@axe-core/cli", "pa11y")
+                ),
+                "",
+            )
+            if name in ("npx", "bunx", "pnpm", "yarn", "uvx", "npm", "python", "python3")
+            else ""
+        )
         if "browser" in facts_of(name).tags or inner:
             weight = 0.9 if "install" not in words else 0.7
-            yield reading.sign(weight * placed.weight, EvidenceKind.COMMAND, inner or name, placed.line, placed.command.text)
+            yield reading.sign(
+                weight * placed.weight, EvidenceKind.COMMAND, inner or name, placed.line, placed.command.text
+            )
     for snippet in reading.snippets:
         if match := _IMPORT.search(snippet.text):
             yield reading.sign(0.55 * snippet.role.run, EvidenceKind.IMPORT, match[1], snippet.line, match[0])
     for script in reading.scripts:
         for use in script.uses:
-            if (use.kind == "package" and use.name in _PACKAGES) or (use.kind == "program" and "browser" in facts_of(use.name).tags):
-                yield reading.sign(1.0 if script.weight >= 0.7 else 0.4, EvidenceKind.IMPORT, use.name, use.line, f"{script.file} uses {use.name}", script.path)
-    for statement in reading.statements_with(("mcp__playwright", "mcp__chrome", "mcp__claude-in-chrome", "browser_navigate", "browser_snapshot")):
-        yield reading.sign(0.9 * statement.weight, EvidenceKind.SERVER, "browser tools", statement.line, statement.shown)
+            if (use.kind == "package" and use.name in _PACKAGES) or (
+                use.kind == "program" and "browser" in facts_of(use.name).tags
+            ):
+                yield reading.sign(
+                    1.0 if script.weight >= 0.7 else 0.4,
+                    EvidenceKind.IMPORT,
+                    use.name,
+                    use.line,
+                    f"{script.file} uses {use.name}",
+                    script.path,
+                )
+    for statement in reading.statements_with(
+        ("mcp__playwright", "mcp__chrome", "mcp__claude-in-chrome", "browser_navigate", "browser_snapshot")
+    ):
+        yield reading.sign(
+            0.9 * statement.weight, EvidenceKind.SERVER, "browser tools", statement.line, statement.shown
+        )
     yield from said(reading, _SAID, 0.45, "")

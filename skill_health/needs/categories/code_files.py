@@ -21,27 +21,84 @@ _READS = lazy(
     r"\b(?:read|reads|load|loads|open|opens|parse|parses|check|checks|inspect|inspects|find|locate|from|edit|edits|update|updates|modify|modifies|"
     r"consult|review|look (?:at|for|in|up)|scan|scans|use|uses|using|requires?|needs?|against|per|follow|in|input|verify|defined|exists?|matches|extract|audit)\b"
 )
-_MAKES = lazy(r"\b(?:creat|writ|sav|generat|output|produc|export|stor|append|scaffold|emit|add to|placed? in|put)\w*\b[^.\n]{0,50}$")
+_MAKES = lazy(
+    r"\b(?:creat|writ|sav|generat|output|produc|export|stor|append|scaffold|emit|add to|placed? in|put)\w*\b[^.\n]{0,50}$"
+)
 _SIBLING = lazy(
     r"\b(?:invoke|load|use|run|follow(?:ing)?|dispatch(?:es)?(?: to)?|hand(?:s)? off to|delegate(?:s)? to|requires?|depends on|via|per|call|route(?:s)? to)\b[^.\n]{0,30}"
     r"(?:the )?`/?([a-z][\w-]*(?::[a-z][\w-]*)?)` (?:skill|agent|workflow|snapshot)|\bskill:([a-z][\w-]+)"
 )
-_ALWAYS = frozenset(("agents.md", "claude.md", "gemini.md", "memory.md", "package.json", "pyproject.toml", "cargo.toml", "go.mod", "tsconfig.json", ".mcp.json", "makefile"))
+_ALWAYS = frozenset(
+    (
+        "agents.md",
+        "claude.md",
+        "gemini.md",
+        "memory.md",
+        "package.json",
+        "pyproject.toml",
+        "cargo.toml",
+        "go.mod",
+        "tsconfig.json",
+        ".mcp.json",
+        "makefile",
+    )
+)
 _MADE = lazy(r"report|output|result|summary|draft|notes?\b|tmp|temp|example|sample|/tmp/|out\.|plan\.md|todo")
 
 
 def find(reading: SkillReading) -> Iterator[Sign]:
     """Files that sentences and commands of the normal course read, and sibling skills that it hands work to."""
-    own = {file.rpartition("/")[2].lower() for file in reading.skill.files} | {"skill.md", reading.skill.file_name.lower()}
-    for statement in reading.statements_with((".md", ".json", ".y", ".toml", "~/", "./", ".lock", ".c", ".mod", ".xml", "makefile", "dockerfile", ".env", ".t", ".f", ".s", ".p")):
+    own = {file.rpartition("/")[2].lower() for file in reading.skill.files} | {
+        "skill.md",
+        reading.skill.file_name.lower(),
+    }
+    for statement in reading.statements_with(
+        (
+            ".md",
+            ".json",
+            ".y",
+            ".toml",
+            "~/",
+            "./",
+            ".lock",
+            ".c",
+            ".mod",
+            ".xml",
+            "makefile",
+            "dockerfile",
+            ".env",
+            ".t",
+            ".f",
+            ".s",
+            ".p",
+        )
+    ):
         if statement.weight > 0 and statement.kind != "description":
             yield from _of_statement(statement, reading, own)
     for placed in reading.commands:
         for word in placed.command.words:
             name = _plain(word)
-            if name and placed.command.program in ("cat", "jq", "wc", "head", "tail", "less", "grep", "stat", "test", "[", "yq", "chmod", "ls"):
+            if name and placed.command.program in (
+                "cat",
+                "jq",
+                "wc",
+                "head",
+                "tail",
+                "less",
+                "grep",
+                "stat",
+                "test",
+                "[",
+                "yq",
+                "chmod",
+                "ls",
+            ):
                 base = name.rpartition("/")[2].lower()
-                if (base in _ALWAYS or name.startswith(("~/", ".", "$HOME"))) and base not in own and not _MADE.search(name):
+                if (
+                    (base in _ALWAYS or name.startswith(("~/", ".", "$HOME")))
+                    and base not in own
+                    and not _MADE.search(name)
+                ):
                     yield reading.sign(0.6 * placed.weight, EvidenceKind.FILE, base, placed.line, placed.command.text)
     yield from _plugin_files(reading)
     for statement in reading.statements_with(("skill", "agent", "workflow")):
@@ -49,7 +106,9 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             for match in _SIBLING.finditer(statement.text):
                 name = match[1] or match[2]
                 if name and name != reading.skill.name and not is_conditional(statement.text, match.start()):
-                    yield reading.sign(0.4 * statement.weight, EvidenceKind.FILE, f"skill {name}", statement.line, statement.shown)
+                    yield reading.sign(
+                        0.4 * statement.weight, EvidenceKind.FILE, f"skill {name}", statement.line, statement.shown
+                    )
 
 
 _PLUGIN = lazy(r"\$\{?(?:CLAUDE|CODEX)?_?PLUGIN_ROOT\}?/([\w./<>{}*-]{2,120})")
@@ -75,12 +134,24 @@ def _of_statement(statement: Statement, reading: SkillReading, own: set[str]) ->
         name = match[1] or match[2]
         base = name.rstrip("/.").rpartition("/")[2].lower()
         before = statement.text[: match.start()]
-        if not base or (base in own and not (base == "skill.md" and "/" in name)) or name.startswith(("http", "*.")) or _MADE.search(name.lower()) or name.split("/")[0] in ("references", "scripts", "assets", "reference", "templates"):
+        if (
+            not base
+            or (base in own and not (base == "skill.md" and "/" in name))
+            or name.startswith(("http", "*."))
+            or _MADE.search(name.lower())
+            or name.split("/")[0] in ("references", "scripts", "assets", "reference", "templates")
+        ):
             continue
         if _MAKES.search(before[-70:]) or is_negated(statement.text, match.start(), match.end()):
             continue
         reads = _READS.search(before[-60:]) is not None
-        weight = (0.7 if base in _ALWAYS or name.startswith(("~/", ".")) else 0.45) if reads else 0.12 if base in _ALWAYS else 0.05
+        weight = (
+            (0.7 if base in _ALWAYS or name.startswith(("~/", ".")) else 0.45)
+            if reads
+            else 0.12
+            if base in _ALWAYS
+            else 0.05
+        )
         if is_conditional(statement.text, match.start()) or "exists" in statement.text[match.end() : match.end() + 30]:
             weight *= 0.4
         yield reading.sign(weight * statement.weight, EvidenceKind.FILE, base, statement.line, statement.shown)

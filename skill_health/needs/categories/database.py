@@ -14,15 +14,21 @@ TITLE = "Access to DB"
 MEANING = "A database must be reachable: SQL, a warehouse, a vector store, Redis as a store."
 
 _URL = lazy(r"\b(?:postgres(?:ql)?|mysql|mongodb(?:\+srv)?|redis|mssql|clickhouse|neo4j|bolt|snowflake|jdbc:\w+)://")
-_PACKAGES = frozenset("psycopg2 psycopg asyncpg pymysql pymongo redis sqlalchemy mysql snowflake clickhouse_connect duckdb neo4j chromadb qdrant_client pinecone weaviate pg mysql2 mongoose ioredis cassandra pyodbc oracledb".split())
+_PACKAGES = frozenset(
+    "psycopg2 psycopg asyncpg pymysql pymongo redis sqlalchemy mysql snowflake clickhouse_connect duckdb neo4j chromadb qdrant_client pinecone weaviate pg mysql2 mongoose ioredis cassandra pyodbc oracledb".split()
+)
 _SAID = phrase(
     "database|warehouse|snowflake|bigquery|postgres|mysql|redshift|databricks|mongodb|vector store|redis|sqlite|clickhouse|supabase|duckdb",
     r"\b(?:query|queries|querying|connect(?:s|ed|ing)? to|run (?:sql|queries|the query)|execut\w+ (?:sql|queries|the query)|explore|read[- ]only access to|access to|inspect|against|into|from|requires?|needs?|running)\b[^.\n]{0,30}"
     r"\b((?:the |your |a |live |production )*(?:database|data ?warehouse|warehouse|snowflake|bigquery|postgres(?:ql)?|mysql|redshift|databricks|mongodb|vector (?:store|database)|redis|clickhouse|supabase database))\b",
 )
-_NAMES = lazy(r"^(?:DATABASE_URL|DB_(?:HOST|URL|NAME|USER|PASSWORD|CONNECTION\w*)|PG(?:HOST|DATABASE|PASSWORD|USER)|POSTGRES_\w+|MYSQL_\w+|MONGO\w*_UR[IL]|REDIS_(?:URL|HOST)|SNOWFLAKE_\w+|NEO4J_\w+|CLICKHOUSE_\w+|\w*_DATABASE_URL|QDRANT_URL)$")
+_NAMES = lazy(
+    r"^(?:DATABASE_URL|DB_(?:HOST|URL|NAME|USER|PASSWORD|CONNECTION\w*)|PG(?:HOST|DATABASE|PASSWORD|USER)|POSTGRES_\w+|MYSQL_\w+|MONGO\w*_UR[IL]|REDIS_(?:URL|HOST)|SNOWFLAKE_\w+|NEO4J_\w+|CLICKHOUSE_\w+|\w*_DATABASE_URL|QDRANT_URL)$"
+)
 _DOLLAR = lazy(r"\$\{?([A-Z][A-Z0-9_]{2,40})")
-_ABOUT = lazy(r"\b(?:quer(?:y|ies|ying)|explor|analy[sz]|optimi[sz]|inspect|connect|debug|administ|run|migrat)\w*\b[^.\n]{0,50}\b(?:databases?|warehouses?|snowflake|bigquery|postgres\w*|mysql|redshift|mongodb|clickhouse|redis|sql quer\w+)\b")
+_ABOUT = lazy(
+    r"\b(?:quer(?:y|ies|ying)|explor|analy[sz]|optimi[sz]|inspect|connect|debug|administ|run|migrat)\w*\b[^.\n]{0,50}\b(?:databases?|warehouses?|snowflake|bigquery|postgres\w*|mysql|redshift|mongodb|clickhouse|redis|sql quer\w+)\b"
+)
 
 
 def find(reading: SkillReading) -> Iterator[Sign]:
@@ -38,8 +44,23 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     for placed in reading.commands:
         command = placed.command
         if "database" in facts_of(command.program).tags:
-            light = command.program in ("dbt", "prisma", "alembic", "sqlite3", "duckdb", "drizzle-kit", "flyway", "liquibase")
-            yield reading.sign((0.55 if light else 0.9) * placed.weight, EvidenceKind.COMMAND, command.program, placed.line, command.text)
+            light = command.program in (
+                "dbt",
+                "prisma",
+                "alembic",
+                "sqlite3",
+                "duckdb",
+                "drizzle-kit",
+                "flyway",
+                "liquibase",
+            )
+            yield reading.sign(
+                (0.55 if light else 0.9) * placed.weight,
+                EvidenceKind.COMMAND,
+                command.program,
+                placed.line,
+                command.text,
+            )
         for match in _DOLLAR.finditer(command.text) if "$" in command.text else ():
             if _NAMES.match(match[1]):
                 yield reading.sign(0.8 * placed.weight, EvidenceKind.VARIABLE, match[1], placed.line, command.text)
@@ -49,9 +70,25 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         for use in script.uses:
             weight = 1.0 if script.weight >= 0.7 else 0.4
             if use.kind == "package" and use.name in _PACKAGES:
-                yield reading.sign(0.8 * weight, EvidenceKind.IMPORT, use.name, use.line, f"{script.file} imports {use.name}", script.path)
+                yield reading.sign(
+                    0.8 * weight,
+                    EvidenceKind.IMPORT,
+                    use.name,
+                    use.line,
+                    f"{script.file} imports {use.name}",
+                    script.path,
+                )
             elif use.kind == "program" and use.name in ("psql", "mysql", "mongosh", "redis-cli"):
-                yield reading.sign(weight, EvidenceKind.SCRIPT, use.name, use.line, f"{script.file} runs {use.name}", script.path)
+                yield reading.sign(
+                    weight, EvidenceKind.SCRIPT, use.name, use.line, f"{script.file} runs {use.name}", script.path
+                )
             elif use.kind in ("variable", "required") and _NAMES.match(use.name):
-                yield reading.sign(0.7 * weight, EvidenceKind.VARIABLE, use.name, use.line, f"{script.file} reads {use.name}", script.path)
+                yield reading.sign(
+                    0.7 * weight,
+                    EvidenceKind.VARIABLE,
+                    use.name,
+                    use.line,
+                    f"{script.file} reads {use.name}",
+                    script.path,
+                )
     yield from said(reading, _SAID, 0.45, "")

@@ -47,12 +47,26 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         if placed.command.program in ("git", "curl", "echo", "mkdir", "touch", "rm", "gh", "npm", "pip"):
             continue
         for nth, word in enumerate(words):
-            if _WORD.match(word) and not (nth and _FLAG.match(words[nth - 1])) and not (nth == len(words) - 1 and nth > 0 and _WORD.match(words[nth - 1])):
-                yield reading.sign(0.6 * placed.weight, EvidenceKind.FILE, "input of a command", placed.line, placed.command.text)
+            if (
+                _WORD.match(word)
+                and not (nth and _FLAG.match(words[nth - 1]))
+                and not (nth == len(words) - 1 and nth > 0 and _WORD.match(words[nth - 1]))
+            ):
+                yield reading.sign(
+                    0.6 * placed.weight, EvidenceKind.FILE, "input of a command", placed.line, placed.command.text
+                )
                 break
     opened = lazy_open.finditer
     for snippet in reading.snippets:
-        if snippet.role is not Role.ASIDE and snippet.language in ("python", "py", "javascript", "js", "typescript", "ts", "r"):
+        if snippet.role is not Role.ASIDE and snippet.language in (
+            "python",
+            "py",
+            "javascript",
+            "js",
+            "typescript",
+            "ts",
+            "r",
+        ):
             for found in opened(snippet.text):
                 line = snippet.line + 1 + snippet.text.count("\n", 0, found.start())
                 yield reading.sign(0.5 * snippet.role.run, EvidenceKind.FILE, "file that code opens", line, found[0])
@@ -76,9 +90,13 @@ def _listed(reading: SkillReading) -> Iterator[Sign]:
                 yield reading.sign(0.6, EvidenceKind.SENTENCE, match[1], after[0].line)
 
 
-_INPUTS = lazy(r"^(?:required )?inputs?(?: files?| required| needed| artifacts?)?$|what you (?:provide|need)|^input /|^inputs? ")
+_INPUTS = lazy(
+    r"^(?:required )?inputs?(?: files?| required| needed| artifacts?)?$|what you (?:provide|need)|^input /|^inputs? "
+)
 _PROVIDES = lazy(r"^\W*(?:what you provide|inputs?|required inputs?|you provide)\W*$")
 _THING = lazy(rf"\b({_KIND})\b")
 
 
-lazy_open = lazy(r"(?:\bopen|read_csv|read_excel|load_workbook|PdfReader|Document|Presentation|imread|Image\.open|convert_from_path|read_parquet|createReadStream|readFileSync|from_file)\(\s*[\"'](?!.{0,40}(?:out|result)).{1,60}\.(?:pdf|docx|xlsx|csv|pptx|png|jpe?g|mp3|mp4|wav|json|parquet|txt)[\"'](?!,\s*[\"'][wa])")
+lazy_open = lazy(
+    r"(?:\bopen|read_csv|read_excel|load_workbook|PdfReader|Document|Presentation|imread|Image\.open|convert_from_path|read_parquet|createReadStream|readFileSync|from_file)\(\s*[\"'](?!.{0,40}(?:out|result)).{1,60}\.(?:pdf|docx|xlsx|csv|pptx|png|jpe?g|mp3|mp4|wav|json|parquet|txt)[\"'](?!,\s*[\"'][wa])"
+)

@@ -21,9 +21,15 @@ _ASK = phrase(
     r"\baskuserquestion\b|\bask (?:one|these|the following|clarifying|a few|for (?:confirmation|approval|permission|the|objective|missing|details|context|more|their|a |an ))\b|\binterview (?:the )?user\b|"
     r"\bpresent (?:\w+ ){0,6}(?:to|and) (?:the )?(?:user|ask|wait|get)\b[^.\n]{0,40}(?:approv|choos|select|confirm|feedback|pick|wait)|\blet (?:the )?user (?:choose|pick|select|decide|review)\b|\bwait for (?:answers?|approval|confirmation|response)\b",
 )
-_PROMPT = lazy(r"(?i)\(?\[?y(?:es)?\s?/\s?n(?:o)?(?:\s?/\s?\w+)?\]?\)?|proceed\? |continue\? \(|want me to [^?\n]{3,80}\?|shall i [^?\n]{3,80}\?")
-_QUESTIONS = lazy(r"question|before (?:creating|writing|starting|providing|planning|recommending|designing)|discovery|intake|interview|clarif|gather (?:context|information|requirements)|initial assessment")
-_NONE = lazy(r"\b(?:non-?interactive|do not ask|don'?t ask|never ask|without asking|no questions?|autonomous(?:ly)?|no user (?:input|interaction))\b")
+_PROMPT = lazy(
+    r"(?i)\(?\[?y(?:es)?\s?/\s?n(?:o)?(?:\s?/\s?\w+)?\]?\)?|proceed\? |continue\? \(|want me to [^?\n]{3,80}\?|shall i [^?\n]{3,80}\?"
+)
+_QUESTIONS = lazy(
+    r"question|before (?:creating|writing|starting|providing|planning|recommending|designing)|discovery|intake|interview|clarif|gather (?:context|information|requirements)|initial assessment"
+)
+_NONE = lazy(
+    r"\b(?:non-?interactive|do not ask|don'?t ask|never ask|without asking|no questions?|autonomous(?:ly)?|no user (?:input|interaction))\b"
+)
 
 
 def find(reading: SkillReading) -> Iterator[Sign]:
@@ -35,7 +41,9 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     for sign in said(reading, _ASK, 1.0, "", conditional=0.4):
         text = sign.evidence.text.lower()
         subject = "answer" if "?" in text else sign.evidence.subject
-        yield sign._replace(weight=sign.weight * quiet, evidence=sign.evidence._replace(subject=f"{subject[:40]}:{sign.evidence.line}"))
+        yield sign._replace(
+            weight=sign.weight * quiet, evidence=sign.evidence._replace(subject=f"{subject[:40]}:{sign.evidence.line}")
+        )
     for block in reading.skill.body.blocks:
         role = reading.role(block.line)
         if role not in (Role.ASIDE, Role.TROUBLE) and not block.info and (match := _PROMPT.search(block.text)):
@@ -43,7 +51,13 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             yield reading.sign(0.6 * quiet, EvidenceKind.SENTENCE, f"prompt:{line}", line)
     for statement in reading.statements_with(("yes", "want me to", "shall i")):
         if _PROMPT.search(statement.text):
-            yield reading.sign(0.6 * statement.weight * quiet, EvidenceKind.SENTENCE, f"prompt:{statement.line}", statement.line, statement.shown)
+            yield reading.sign(
+                0.6 * statement.weight * quiet,
+                EvidenceKind.SENTENCE,
+                f"prompt:{statement.line}",
+                statement.line,
+                statement.shown,
+            )
     yield from _questions(reading, quiet)
 
 
@@ -54,9 +68,15 @@ def _questions(reading: SkillReading, quiet: float) -> Iterator[Sign]:
     """Sections that list questions for the user."""
     prose = reading.skill.body.prose
     for section in reading.skill.body.sections:
-        if reading.role(section.line) in (Role.ASIDE, Role.TROUBLE) or not _QUESTIONS.search(section.heading.title.lower()):
+        if reading.role(section.line) in (Role.ASIDE, Role.TROUBLE) or not _QUESTIONS.search(
+            section.heading.title.lower()
+        ):
             continue
-        asked = sum(1 for each in prose if section.line < each.line <= section.end_line and each.text.rstrip(" *_").endswith("?"))
+        asked = sum(
+            1
+            for each in prose
+            if section.line < each.line <= section.end_line and each.text.rstrip(" *_").endswith("?")
+        )
         if asked >= 3:
             yield reading.sign(0.7 * quiet, EvidenceKind.SENTENCE, f"questions:{section.line}", section.line)
     for nth, each in enumerate(prose):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
+from skill_health.needs.reading.force import Role
 from skill_health.needs.reading.packages import PACKAGES, client_imports
 from skill_health.needs.reading.products import product_signs
 from skill_health.needs.reading.programs import facts_of, installs_skill
-from skill_health.needs.reading.force import Role
 from skill_health.needs.reading.read import PlacedCommand, SkillReading, phrase, said
 from skill_health.needs.reading.scripts import is_outside
 from skill_health.needs.reading.servers import remote_signs
@@ -34,9 +34,15 @@ _FIRST = phrase(
     "download",
     r"\b(?:first (?:run|use|time)|initial(?:ly)?)\b[^.\n]{0,30}\bdownloads?\b|\bdownloads? (?:the |a )?(?:models?|weights|data ?sets?)\b[^.\n]{0,30}(?:first|hugging|from)",
 )
-_KEY = lazy(r"\b([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)*_(?:API_KEY|API_TOKEN|ACCESS_TOKEN|BEARER_TOKEN|BOT_TOKEN|AUTH_TOKEN|API_SECRET))\b")
-_NO_NETWORK = lazy(r"\b(?:fully |completely |100% )?(?:offline|no (?:internet|network)|without (?:internet|network)|no (?:external )?api calls|zero network)")
-_DOWNLOADS = lazy(r"\bfrom_pretrained\(\s*[\"'][\w.-]+/|\bload_dataset\(\s*[\"']|\bsnapshot_download\(|\bhf_hub_download\(")
+_KEY = lazy(
+    r"\b([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)*_(?:API_KEY|API_TOKEN|ACCESS_TOKEN|BEARER_TOKEN|BOT_TOKEN|AUTH_TOKEN|API_SECRET))\b"
+)
+_NO_NETWORK = lazy(
+    r"\b(?:fully |completely |100% )?(?:offline|no (?:internet|network)|without (?:internet|network)|no (?:external )?api calls|zero network)"
+)
+_DOWNLOADS = lazy(
+    r"\bfrom_pretrained\(\s*[\"'][\w.-]+/|\bload_dataset\(\s*[\"']|\bsnapshot_download\(|\bhf_hub_download\("
+)
 
 
 def find(reading: SkillReading) -> Iterator[Sign]:
@@ -51,25 +57,66 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     for placed in reading.commands:
         yield from _of_command(placed, reading, offline)
     for snippet in reading.snippets:
-        if snippet.language in ("json", "yaml", "yml", "toml", "markdown", "md", "html", "xml", "text", "", "mermaid", "css"):
+        if snippet.language in (
+            "json",
+            "yaml",
+            "yml",
+            "toml",
+            "markdown",
+            "md",
+            "html",
+            "xml",
+            "text",
+            "",
+            "mermaid",
+            "css",
+        ):
             continue
         for use in client_imports(snippet.text):
             yield reading.sign(0.5 * snippet.role.run * offline, EvidenceKind.IMPORT, use, snippet.line)
         if match := _DOWNLOADS.search(snippet.text):
-            yield reading.sign(0.6 * snippet.role.run * offline, EvidenceKind.IMPORT, match[0].partition("(")[0], snippet.line, match[0])
+            yield reading.sign(
+                0.6 * snippet.role.run * offline,
+                EvidenceKind.IMPORT,
+                match[0].partition("(")[0],
+                snippet.line,
+                match[0],
+            )
     for script in reading.scripts:
         weight = 1.0 if script.weight >= 0.7 else 0.5 * script.weight
         for use2 in script.uses:
             if use2.kind == "host":
-                yield reading.sign(weight, EvidenceKind.HOST, use2.name, use2.line, f"{script.file} reaches {use2.name}", script.path)
+                yield reading.sign(
+                    weight, EvidenceKind.HOST, use2.name, use2.line, f"{script.file} reaches {use2.name}", script.path
+                )
             elif use2.kind == "package" and use2.name in PACKAGES:
-                yield reading.sign(weight * (0.5 if use2.name in ("requests", "httpx", "axios", "aiohttp", "google", "azure", "github") else 1), EvidenceKind.IMPORT, use2.name, use2.line, f"{script.file} imports {use2.name}", script.path)
-            elif use2.kind == "program" and "network" in facts_of(use2.name).tags and use2.name not in ("curl", "wget", "claude", "codex", "gemini"):
-                yield reading.sign(weight, EvidenceKind.SCRIPT, use2.name, use2.line, f"{script.file} runs {use2.name}", script.path)
+                yield reading.sign(
+                    weight
+                    * (
+                        0.5
+                        if use2.name in ("requests", "httpx", "axios", "aiohttp", "google", "azure", "github")
+                        else 1
+                    ),
+                    EvidenceKind.IMPORT,
+                    use2.name,
+                    use2.line,
+                    f"{script.file} imports {use2.name}",
+                    script.path,
+                )
+            elif (
+                use2.kind == "program"
+                and "network" in facts_of(use2.name).tags
+                and use2.name not in ("curl", "wget", "claude", "codex", "gemini")
+            ):
+                yield reading.sign(
+                    weight, EvidenceKind.SCRIPT, use2.name, use2.line, f"{script.file} runs {use2.name}", script.path
+                )
     for statement in reading.statements_with(("api_key", "_token", "_api_")):
         if statement.weight > 0 and REQUIRED_WORDS.search(statement.text):
             for name in _KEY.findall(statement.shown):
-                yield reading.sign(statement.weight, EvidenceKind.VARIABLE, f"the service of {name}", statement.line, statement.shown)
+                yield reading.sign(
+                    statement.weight, EvidenceKind.VARIABLE, f"the service of {name}", statement.line, statement.shown
+                )
     for name, line in reading.declared.variables:
         if is_secret(name):
             yield reading.sign(0.6, EvidenceKind.DECLARED, f"the service of {name}", line)
@@ -86,18 +133,45 @@ def _of_command(placed: PlacedCommand, reading: SkillReading, offline: float) ->
     name = command.program
     if installs_skill(name, command.words):
         return
-    if name in ("curl", "wget", "http", "https", "iwr", "Invoke-WebRequest", "Invoke-RestMethod", "lynx", "aria2c", "xh"):
+    if name in (
+        "curl",
+        "wget",
+        "http",
+        "https",
+        "iwr",
+        "Invoke-WebRequest",
+        "Invoke-RestMethod",
+        "lynx",
+        "aria2c",
+        "xh",
+    ):
         text = " ".join(command.words)
         hosts = [match[1] for match in _HOST.finditer(text)]
-        outside = [host for host in hosts if is_outside(host) and "." in host] or (["a host"] if not hosts or any("$" in host for host in hosts) else [])
-        installs = "install" in command.text or "| sh" in command.text or "| bash" in command.text or "|bash" in command.text
+        outside = [host for host in hosts if is_outside(host) and "." in host] or (
+            ["a host"] if not hosts or any("$" in host for host in hosts) else []
+        )
+        installs = (
+            "install" in command.text or "| sh" in command.text or "| bash" in command.text or "|bash" in command.text
+        )
         for host in outside[:2]:
             if placed.role is Role.EXAMPLE and host != "a host" and not reading.about.count(host.split(".")[-2]):
                 host = "a host of an example"
             if host != "a host" or "$" in text:
-                yield reading.sign(weight * (0.3 if installs else 1.0 if host != "a host" else 0.75), EvidenceKind.HOST, host, placed.line, command.text)
+                yield reading.sign(
+                    weight * (0.3 if installs else 1.0 if host != "a host" else 0.75),
+                    EvidenceKind.HOST,
+                    host,
+                    placed.line,
+                    command.text,
+                )
     elif name == "git" and command.words[:1] and command.words[0] in _GIT:
-        yield reading.sign(weight * (0.5 if command.words[0] != "push" else 0.7), EvidenceKind.COMMAND, "git " + command.words[0], placed.line, command.text)
+        yield reading.sign(
+            weight * (0.5 if command.words[0] != "push" else 0.7),
+            EvidenceKind.COMMAND,
+            "git " + command.words[0],
+            placed.line,
+            command.text,
+        )
     elif "network" in facts_of(name).tags and name not in ("claude", "codex", "gemini", "openclaw"):
         local = name in ("nmap", "ping", "kubectl", "helm", "ssh", "terraform", "tofu", "dbt", "firebase", "supabase")
         yield reading.sign(weight * (0.7 if local else 1.0), EvidenceKind.COMMAND, name, placed.line, command.text)

@@ -29,7 +29,9 @@ _PLUGINS = phrase(
     "plugin|agent",
     r"\b(?:requires?|needs?|depends on) (?:the )?[`\w:*/-]{2,40}\W{1,3}(plugin|agent)\b|\busing the (?:[`\w:*-]{2,40}) (?:sub-?)?(agent)\b|\buse the (?:[`\w:*-]{2,40}) (?:sub-?)?(agent) from\b",
 )
-_BUILTIN = phrase("clawdbot|openclaw|moltbot", r"\b(?:from|via|through|in) (clawdbot|openclaw|moltbot) via the [\w`-]+ tool\b")
+_BUILTIN = phrase(
+    "clawdbot|openclaw|moltbot", r"\b(?:from|via|through|in) (clawdbot|openclaw|moltbot) via the [\w`-]+ tool\b"
+)
 _HOSTS_TOOL = phrase(
     "clawdbot|moltbot|openclaw|clawd",
     r"\b(?:from|via|in|through|uses?|using|with|of|for|requires?|your) (?:the )?`?(clawdbot|moltbot|openclaw)\b",
@@ -39,7 +41,10 @@ _HOSTS_TOOL = phrase(
 def find(reading: SkillReading) -> Iterator[Sign]:
     """Systems that are declared or needed by a program, other agents that are started, and devices."""
     for name, line in reading.declared.systems:
-        if name.lower() in ("darwin", "macos", "win32", "windows", "linux") and len({each.lower() for each, _ in reading.declared.systems}) == 1:
+        if (
+            name.lower() in ("darwin", "macos", "win32", "windows", "linux")
+            and len({each.lower() for each, _ in reading.declared.systems}) == 1
+        ):
             yield reading.sign(1.0, EvidenceKind.DECLARED, name, line)
     for name, line in reading.declared.tools:
         if name in ("Task", "Agent") or name.startswith("Task("):
@@ -48,10 +53,16 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         tags = facts_of(placed.command.program).tags
         if "mac" in tags:
             yield reading.sign(0.7 * placed.weight, EvidenceKind.COMMAND, "macOS", placed.line, placed.command.text)
-        elif "agent" in tags and placed.command.words and not any(word in ("mcp", "plugin", "skill", "skills", "install", "login") for word in placed.command.words[:2]):
-            yield reading.sign(0.7 * placed.weight, EvidenceKind.COMMAND, placed.command.program, placed.line, placed.command.text)
-        elif "device" in tags:
-            yield reading.sign(0.7 * placed.weight, EvidenceKind.COMMAND, placed.command.program, placed.line, placed.command.text)
+        elif (
+            "agent" in tags
+            and placed.command.words
+            and not any(
+                word in ("mcp", "plugin", "skill", "skills", "install", "login") for word in placed.command.words[:2]
+            )
+        ) or "device" in tags:
+            yield reading.sign(
+                0.7 * placed.weight, EvidenceKind.COMMAND, placed.command.program, placed.line, placed.command.text
+            )
     for sign in said(reading, _AGENTS, 0.5, ""):
         yield sign._replace(evidence=sign.evidence._replace(subject=f"{sign.evidence.subject[:30]}"))
     for sign in said(reading, _SYSTEM, 0.7, ""):

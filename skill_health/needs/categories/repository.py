@@ -31,9 +31,33 @@ _SAID = phrase(
     r"\b(project root|repo(?:sitory)? root|working tree)\b|\b((?:xcode|gradle|maven|npm|cargo|unity|android|ios|node|django|rails|next\.?js|react) project)\b|\b(project to (?:deploy|analy[sz]e|review|scan))\b|\b(?:packages?|deploys?|deploying) (?:your|any|the) (project|app|application)\b|\b(existing (?:codebase|code|project|repo(?:sitory)?|patterns))\b",
 )
 _TASKS = frozenset(("test", "build", "run", "lint", "check", "fmt", "clippy", "vet", "restore", "publish"))
-_BUILDERS = frozenset(("npm", "pnpm", "yarn", "cargo", "go", "dotnet", "mvn", "gradle", "gradlew", "make", "bazel", "forge", "pytest", "tsc", "eslint", "vitest", "jest"))
-_PROJECT_PATH = lazy(r"^(?:\./)?(?:src|lib|app|apps|packages|contracts|tests?)/|^\.$|^\./(?:my-)?project|^(?:\./|<|/path/to/)(?:my-|your-)?(?:project|repo|codebase|app)\b|^<(?:project|repo|codebase|path-to-(?:project|repo))")
-_SCRATCH = lazy(r"\b(?:scaffold|bootstrap|from scratch|create (?:a )?new (?:project|app)|new project|starter|boilerplate|set(?:s|ting)? up a new|initiali[sz]e a)")
+_BUILDERS = frozenset(
+    (
+        "npm",
+        "pnpm",
+        "yarn",
+        "cargo",
+        "go",
+        "dotnet",
+        "mvn",
+        "gradle",
+        "gradlew",
+        "make",
+        "bazel",
+        "forge",
+        "pytest",
+        "tsc",
+        "eslint",
+        "vitest",
+        "jest",
+    )
+)
+_PROJECT_PATH = lazy(
+    r"^(?:\./)?(?:src|lib|app|apps|packages|contracts|tests?)/|^\.$|^\./(?:my-)?project|^(?:\./|<|/path/to/)(?:my-|your-)?(?:project|repo|codebase|app)\b|^<(?:project|repo|codebase|path-to-(?:project|repo))"
+)
+_SCRATCH = lazy(
+    r"\b(?:scaffold|bootstrap|from scratch|create (?:a )?new (?:project|app)|new project|starter|boilerplate|set(?:s|ting)? up a new|initiali[sz]e a)"
+)
 
 
 def find(reading: SkillReading) -> Iterator[Sign]:
@@ -47,11 +71,19 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     for placed in reading.commands:
         command = placed.command
         if command.program in _BUILDERS and (not command.words or command.words[0] in _TASKS):
-            yield reading.sign(0.35 * placed.weight * scratch, EvidenceKind.COMMAND, command.program, placed.line, command.text)
+            yield reading.sign(
+                0.35 * placed.weight * scratch, EvidenceKind.COMMAND, command.program, placed.line, command.text
+            )
         elif any(_PROJECT_PATH.search(word.strip("\"'")) for word in command.words):
             own = command.program in ("rg", "grep", "ag", "semgrep", "find", "ls", "tree", "fd")
             word = next(word for word in command.words if _PROJECT_PATH.search(word.strip("\"'")))
-            yield reading.sign((0.6 if own else 0.5) * placed.weight, EvidenceKind.COMMAND, word.strip("\"'")[:30], placed.line, command.text)
+            yield reading.sign(
+                (0.6 if own else 0.5) * placed.weight,
+                EvidenceKind.COMMAND,
+                word.strip("\"'")[:30],
+                placed.line,
+                command.text,
+            )
     for sign in git_signs(reading):
         yield sign._replace(weight=sign.weight)
     for sign in said(reading, _SAID, 0.5, "", conditional=0.7):

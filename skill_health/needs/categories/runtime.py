@@ -22,11 +22,27 @@ _SAID = phrase(
 )
 _PACKAGE_WORDS = frozenset(("install", "add", "i", "sync", "ci"))
 _IMPORT = lazy(r"(?m)^(?:from\s+([A-Za-z_]\w*)[\w.]*\s+import|import\s+([A-Za-z_]\w*))")
-_JS_IMPORT = lazy(r"(?m)^\s*(?:import\b[^\n]{0,200}\bfrom\s+|(?:const|let|var)\b[^\n]{0,80}\brequire\()[\"']([@a-z][\w./@-]{0,60})[\"']")
+_JS_IMPORT = lazy(
+    r"(?m)^\s*(?:import\b[^\n]{0,200}\bfrom\s+|(?:const|let|var)\b[^\n]{0,80}\brequire\()[\"']([@a-z][\w./@-]{0,60})[\"']"
+)
 _PY = frozenset(("python", "py", "python3"))
 _JS = frozenset(("javascript", "js", "typescript", "ts", "jsx", "tsx"))
-_LANGUAGE = {"csharp": ".NET", "cs": ".NET", "rust": "Rust", "go": "Go", "java": "Java", "kotlin": "Java", "ruby": "Ruby", "r": "R", "julia": "Julia", "php": "PHP", "swift": "Swift"}
-_RUNS_CODE = lazy(r"\b(?:analy[sz]|extract|convert|process|comput|simulat|generat|train|fine-tun|visuali[sz]|plot|creat|fill|read|edit|transcrib|detect|pars|automat|manipulat|quer|fetch|call)\w*\b")
+_LANGUAGE = {
+    "csharp": ".NET",
+    "cs": ".NET",
+    "rust": "Rust",
+    "go": "Go",
+    "java": "Java",
+    "kotlin": "Java",
+    "ruby": "Ruby",
+    "r": "R",
+    "julia": "Julia",
+    "php": "PHP",
+    "swift": "Swift",
+}
+_RUNS_CODE = lazy(
+    r"\b(?:analy[sz]|extract|convert|process|comput|simulat|generat|train|fine-tun|visuali[sz]|plot|creat|fill|read|edit|transcrib|detect|pars|automat|manipulat|quer|fetch|call)\w*\b"
+)
 
 
 def find(reading: SkillReading) -> Iterator[Sign]:
@@ -49,7 +65,9 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             yield reading.sign(1.0 if weight >= 0.7 else weight, EvidenceKind.SCRIPT, script.runtime, script.line)
         for use in script.uses:
             if use.kind == "program" and (runtime := facts_of(use.name).runtime) and script.weight >= 0.7:
-                yield reading.sign(0.8, EvidenceKind.SCRIPT, runtime, use.line, f"{script.file} runs {use.name}", script.path)
+                yield reading.sign(
+                    0.8, EvidenceKind.SCRIPT, runtime, use.line, f"{script.file} runs {use.name}", script.path
+                )
     seen = 0
     for snippet in reading.snippets:
         if snippet.language in _PY:
@@ -63,5 +81,11 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             seen += 1
             line = snippet.line
             client = any(name in PACKAGES or name.partition(".")[0] in PACKAGES for name in names)
-            yield reading.sign((0.6 if installs or client else 0.35) * max(snippet.role.run, 0.2), EvidenceKind.IMPORT, f"{language}: {names[0]}", line, f"imports {names[0]}")
+            yield reading.sign(
+                (0.6 if installs or client else 0.35) * max(snippet.role.run, 0.2),
+                EvidenceKind.IMPORT,
+                f"{language}: {names[0]}",
+                line,
+                f"imports {names[0]}",
+            )
     yield from said(reading, _SAID, 0.9, "")

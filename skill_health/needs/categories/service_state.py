@@ -47,13 +47,30 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         first = command.words[0] if command.words else ""
         text = " ".join(command.words[:6])
         if (kinds and first in kinds) or (not kinds and _LISTS.search(text)):
-            reads = _LISTS.search(text) is not None or first == "api" or any(word in text for word in ("comment", "edit", "merge", "close", "review"))
+            reads = (
+                _LISTS.search(text) is not None
+                or first == "api"
+                or any(word in text for word in ("comment", "edit", "merge", "close", "review"))
+            )
             weight = 0.8 if reads else 0.3
-            yield reading.sign(weight * placed.weight, EvidenceKind.COMMAND, f"{command.program} {first}".strip(), placed.line, command.text)
+            yield reading.sign(
+                weight * placed.weight,
+                EvidenceKind.COMMAND,
+                f"{command.program} {first}".strip(),
+                placed.line,
+                command.text,
+            )
     for script in reading.scripts:
         for use in script.uses:
             if use.kind == "program" and "service-state" in facts_of(use.name).tags:
-                yield reading.sign(0.6 if script.weight >= 0.7 else 0.2, EvidenceKind.SCRIPT, use.name, use.line, f"{script.file} runs {use.name}", script.path)
+                yield reading.sign(
+                    0.6 if script.weight >= 0.7 else 0.2,
+                    EvidenceKind.SCRIPT,
+                    use.name,
+                    use.line,
+                    f"{script.file} runs {use.name}",
+                    script.path,
+                )
     yield from remote_signs(reading, 0.7, own_content=True)
     for sign in product_signs(reading, 0.6):
         yield sign
@@ -61,11 +78,20 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     yield from said(reading, _SAID, 0.6, "")
 
 
-_READ_WORDS = frozenset("list get search read show fetch inbox history home mentions recent unread messages events threads issues view".split())
+_READ_WORDS = frozenset(
+    "list get search read show fetch inbox history home mentions recent unread messages events threads issues view".split()
+)
 
 
 def _reads(reading: SkillReading) -> Iterator[Sign]:
     """Commands that by their words read what the service holds."""
     for placed in reading.commands:
-        if _READ_WORDS.intersection(placed.command.words[:4]) and placed.command.program not in ("npm", "pip", "git", "brew"):
-            yield reading.sign(0.5 * placed.weight, EvidenceKind.COMMAND, "what it reads", placed.line, placed.command.text)
+        if _READ_WORDS.intersection(placed.command.words[:4]) and placed.command.program not in (
+            "npm",
+            "pip",
+            "git",
+            "brew",
+        ):
+            yield reading.sign(
+                0.5 * placed.weight, EvidenceKind.COMMAND, "what it reads", placed.line, placed.command.text
+            )

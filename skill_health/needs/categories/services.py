@@ -31,22 +31,37 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         tags = facts_of(command.program).tags
         if "services" in tags and not (words and words[0] in _BUILD_ONLY):
             yield reading.sign(0.8 * placed.weight, EvidenceKind.COMMAND, command.program, placed.line, command.text)
-        elif command.program in ("npm", "pnpm", "yarn", "bun") and words and _SERVES.match(" ".join(words[:2]) if words[0] == "run" else words[0]):
+        elif (
+            command.program in ("npm", "pnpm", "yarn", "bun")
+            and words
+            and _SERVES.match(" ".join(words[:2]) if words[0] == "run" else words[0])
+        ):
             yield reading.sign(0.8 * placed.weight, EvidenceKind.COMMAND, "dev server", placed.line, command.text)
-        elif command.program in ("uvicorn", "gunicorn", "flask", "streamlit", "http-server", "serve") or ("http.server" in words):
+        elif command.program in ("uvicorn", "gunicorn", "flask", "streamlit", "http-server", "serve") or (
+            "http.server" in words
+        ):
             yield reading.sign(0.7 * placed.weight, EvidenceKind.COMMAND, "server", placed.line, command.text)
         elif command.program in ("adb", "emulator") or (command.program == "xcrun" and words[:1] == ("simctl",)):
             yield reading.sign(0.8 * placed.weight, EvidenceKind.COMMAND, "emulator", placed.line, command.text)
         if "localhost" in command.text or "127.0.0.1" in command.text:
             match = _LOCAL.search(command.text)
-            yield reading.sign(0.7 * placed.weight, EvidenceKind.HOST, match[0] if match else "localhost", placed.line, command.text)
+            yield reading.sign(
+                0.7 * placed.weight, EvidenceKind.HOST, match[0] if match else "localhost", placed.line, command.text
+            )
     for snippet in reading.snippets:
         if ("localhost:" in snippet.text or "127.0.0.1:" in snippet.text) and (match := _LOCAL.search(snippet.text)):
             yield reading.sign(0.3 * snippet.role.run, EvidenceKind.HOST, match[0], snippet.line, match[0])
     for script in reading.scripts:
         for use in script.uses:
             if use.kind == "program" and use.name in ("docker", "docker-compose", "ollama", "podman"):
-                yield reading.sign(0.8 if script.weight >= 0.7 else 0.3, EvidenceKind.SCRIPT, use.name, use.line, f"{script.file} runs {use.name}", script.path)
+                yield reading.sign(
+                    0.8 if script.weight >= 0.7 else 0.3,
+                    EvidenceKind.SCRIPT,
+                    use.name,
+                    use.line,
+                    f"{script.file} runs {use.name}",
+                    script.path,
+                )
     for statement in reading.statements_with(("localhost", "127.0.0.1")):
         if match := _LOCAL.search(statement.text):
             yield reading.sign(0.4 * statement.weight, EvidenceKind.HOST, match[0], statement.line, statement.shown)

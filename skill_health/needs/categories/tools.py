@@ -23,7 +23,9 @@ _NO_PROGRAMS = frozenset(
 """Words of other languages, and of English, that begin lines of blocks which are called shell."""
 _ARGUMENT = lazy(r"^-|[/.$<>=\"'@:{]")
 _FEW_WORDS = 3
-_HOSTS_OWN = frozenset(("claude", "codex", "gemini", "openclaw", "clawdbot", "clawhub", "clawdhub", "skills", "agent", "claw"))
+_HOSTS_OWN = frozenset(
+    ("claude", "codex", "gemini", "openclaw", "clawdbot", "clawhub", "clawdhub", "skills", "agent", "claw")
+)
 _MANAGERS = frozenset("brew apt apt-get dnf yum pacman apk snap choco winget scoop nix nix-env port".split())
 _INSTALLED = lazy(r"\b(?:install|add|get|tap)\b")
 _REQUIRED = phrase(
@@ -46,7 +48,9 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         for use in script.uses:
             if use.kind == "program" and is_tool(use.name) and facts_of(use.name).listed and use.name not in _MANAGERS:
                 weight = 1.0 if script.weight >= 0.7 else 0.5 * script.weight
-                yield reading.sign(weight, EvidenceKind.SCRIPT, use.name, use.line, f"{script.file} runs {use.name}", script.path)
+                yield reading.sign(
+                    weight, EvidenceKind.SCRIPT, use.name, use.line, f"{script.file} runs {use.name}", script.path
+                )
     for sign in said(reading, _REQUIRED, 1.0, ""):
         if is_tool(sign.evidence.subject):
             yield sign
@@ -64,7 +68,12 @@ def _of_command(placed: PlacedCommand, reading: SkillReading) -> Sign | None:
         return None
     if not facts.listed:
         # A name that nobody knows is a program where a block of commands runs it with arguments, as commands are written.
-        if placed.source != "block" or not command.words or "(" in command.text.split(" ")[0] or "=" in command.words[0][:2]:
+        if (
+            placed.source != "block"
+            or not command.words
+            or "(" in command.text.split(" ")[0]
+            or "=" in command.words[0][:2]
+        ):
             return None
         if name.endswith((".py", ".sh", ".js", ":")) or name in reading.skill.files or name in _NO_PROGRAMS:
             return None
@@ -73,11 +82,18 @@ def _of_command(placed: PlacedCommand, reading: SkillReading) -> Sign | None:
         weight = 0.6
     else:
         weight = 1.0
-    if name == "curl" and placed.title.strip("` ").lower() in ("curl", "rest", "rest api", "http", "curl example", "shell", "bash"):
+    if name == "curl" and placed.title.strip("` ").lower() in (
+        "curl",
+        "rest",
+        "rest api",
+        "http",
+        "curl example",
+        "shell",
+        "bash",
+    ):
         weight *= 0.3
     if name in ("curl", "wget") and "install" in command.text:
         weight *= 0.4
     if name == "git" and command.words[:1] == ("clone",):
         weight *= 0.5
     return reading.sign(weight * placed.weight, EvidenceKind.COMMAND, name, placed.line, command.text)
-

@@ -110,12 +110,16 @@ _HEDGED = lazy(
     r"\bnice to have\b|\bor (?:use|via|with|any)\b|\bwhen available\b|\bwhere available\b|\bworks with\b|\bsupports?\b|\bfalls? ?back\b|"
     r"\brecommended\b|\bconsider\b|\bmight\b|\bcould\b|\bpreferably\b|\bas needed\b|\bcompatible with\b",
 )
-_CONDITION = lazy(r"(?:^|[\s(*_:>-])(?:if|unless|when|whenever|in case|should)\b|\b(?:multiple|several|no|ambiguous|unclear|missing|otherwise|unsure|not found|fails?)\b[^.\n]{0,30}(?::|\u2192|->|,|\u2014)")
+_CONDITION = lazy(
+    r"(?:^|[\s(*_:>-])(?:if|unless|when|whenever|in case|should)\b|\b(?:multiple|several|no|ambiguous|unclear|missing|otherwise|unsure|not found|fails?)\b[^.\n]{0,30}(?::|\u2192|->|,|\u2014)"
+)
 _NEGATED = lazy(
     r"\b(?:no|not|never|without|avoid|instead of|rather than|unlike|neither|nor|isn'?t|aren'?t|don'?t|doesn'?t|won'?t|can'?t|cannot|"
     r"needn'?t|no longer|lacks?|replaces?|skip|zero|nothing)\b[^.;:!?\n]{0,40}$"
 )
-_NOT_NEEDED = lazy(r"^[^.;:\n]{0,30}\b(?:not|n'?t|never|un) ?(?:be )?(?:required|needed|necessary|supported|available|applicable)\b|^[^.;\n]{0,12}\boptional\b")
+_NOT_NEEDED = lazy(
+    r"^[^.;:\n]{0,30}\b(?:not|n'?t|never|un) ?(?:be )?(?:required|needed|necessary|supported|available|applicable)\b|^[^.;\n]{0,12}\boptional\b"
+)
 _BEFORE, _AFTER = 60, 60
 
 

@@ -31,16 +31,26 @@ def git_signs(reading: SkillReading) -> Iterator[Sign]:
     for placed in reading.commands:
         command = placed.command
         if command.program == "git":
-            name = next((word for word in command.words if not word.startswith(("-", "/", ".", "$", "\"", "<"))), "")
+            name = next((word for word in command.words if not word.startswith(("-", "/", ".", "$", '"', "<"))), "")
             weight = _COMMANDS.get(name, 0.0)
             seen[name] = seen.get(name, 0) + 1
             if weight:
-                yield reading.sign(weight * placed.weight, EvidenceKind.COMMAND, f"git {name}", placed.line, command.text)
+                yield reading.sign(
+                    weight * placed.weight, EvidenceKind.COMMAND, f"git {name}", placed.line, command.text
+                )
         elif command.program in ("gh", "glab") and command.words[:1] and command.words[0] in ("pr", "mr"):
-            yield reading.sign(0.8 * placed.weight, EvidenceKind.COMMAND, f"{command.program} {command.words[0]}", placed.line, command.text)
+            yield reading.sign(
+                0.8 * placed.weight,
+                EvidenceKind.COMMAND,
+                f"{command.program} {command.words[0]}",
+                placed.line,
+                command.text,
+            )
     for script in reading.scripts:
         if script.weight >= 0.7:
             for use in script.uses:
                 if use.kind == "program" and use.name == "git":
-                    yield reading.sign(0.55, EvidenceKind.SCRIPT, "git", use.line, f"{script.file} runs git", script.path)
+                    yield reading.sign(
+                        0.55, EvidenceKind.SCRIPT, "git", use.line, f"{script.file} runs git", script.path
+                    )
     yield from said(reading, _SAID, 0.45, "", conditional=0.6)

@@ -19,7 +19,9 @@ _WORKS_WITH = lazy(
     rf"[^.\n]{{0,60}}?\b(?<![-/])({PRODUCTS})\b(?!-| (?:style|markdown|like|ads? copy|posts? templates))|^\W*({PRODUCTS}) (?:api|cli|integration|client|automation|management|operations|tasks?|assistant)\b"
 )
 _NAME = lazy(rf"\b(?:{PRODUCTS})\b")
-_WRITES = lazy(r"\b(?:copy|content|posts? (?:for|that)|strategy|caption|thread writ|growth|marketing|best practices|guide to|patterns?)\b")
+_WRITES = lazy(
+    r"\b(?:copy|content|posts? (?:for|that)|strategy|caption|thread writ|growth|marketing|best practices|guide to|patterns?)\b"
+)
 
 
 def names_product(reading: SkillReading) -> bool:

@@ -159,5 +159,15 @@ def installs_skill(program: str, words: tuple[str, ...]) -> bool:
     line = " ".join((program, *words[:4]))
     return any(
         part in line
-        for part in ("skills add", "clawhub", "clawdhub", "plugin install", "plugin marketplace", "add-skill", "skill install", "npx skills", "skills install")
+        for part in (
+            "skills add",
+            "clawhub",
+            "clawdhub",
+            "plugin install",
+            "plugin marketplace",
+            "add-skill",
+            "skill install",
+            "npx skills",
+            "skills install",
+        )
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,19 +14,40 @@ from skill_health.needs.reading.force import Role, hedge, is_conditional, is_neg
 from skill_health.needs.reading.programs import AMBIGUOUS, PLAIN, facts_of
 from skill_health.needs.reading.scripts import MAX_SCRIPT, ScriptUse, language_of, uses_of
 from skill_health.needs.reading.shell import ShellCommand, read_commands
-from skill_health.skill.model import CodeBlock, Document, Skill
+from skill_health.skill.model import CodeBlock, Skill
 from skill_health.text.patterns import lazy
 
 ReadText = Callable[[str], str | None]
 """The text of a file by its path relative to the root of the collection; None where it cannot be had."""
 
-SHELLS = frozenset(("bash", "sh", "shell", "zsh", "console", "shell-session", "terminal", "powershell", "pwsh", "ps1", "cmd", "bat", "batch", "fish"))
+SHELLS = frozenset(
+    (
+        "bash",
+        "sh",
+        "shell",
+        "zsh",
+        "console",
+        "shell-session",
+        "terminal",
+        "powershell",
+        "pwsh",
+        "ps1",
+        "cmd",
+        "bat",
+        "batch",
+        "fish",
+    )
+)
 _TARGET = lazy(r"\]\([^)\s]{1,400}\)")
 _MOST_SCRIPTS, _MOST_STATEMENTS, _SHOWN = 40, 4_000, 160
 _SENTENCE = lazy(r"(?<=[.!?。！？])\s+(?=[A-Z\"'`*\[(0-9]|[^\x00-\x7f])|\n(?=\s*[-*|])|(?<=[。！？])")
-_SCRIPT = lazy(r"(?<![\w./])((?:[\w.${}<>~-]+/)*[\w.-]+\.(?:py|sh|js|mjs|cjs|ts|rb|ps1|pl|R|bash|php|lua|jl|go|swift|tsx|exs))(?![\w/])")
+_SCRIPT = lazy(
+    r"(?<![\w./])((?:[\w.${}<>~-]+/)*[\w.-]+\.(?:py|sh|js|mjs|cjs|ts|rb|ps1|pl|R|bash|php|lua|jl|go|swift|tsx|exs))(?![\w/])"
+)
 _OWN_IMPORT = lazy(r"(?m)^[ \t]{0,8}(?:from|import)[ \t]+([A-Za-z_]\w*)")
-_NOT_RUN = frozenset("tests test __tests__ fixtures examples example templates template node_modules evals eval assets".split())
+_NOT_RUN = frozenset(
+    "tests test __tests__ fixtures examples example templates template node_modules evals eval assets".split()
+)
 
 
 class Statement(NamedTuple):
@@ -164,7 +185,9 @@ class SkillReading:
         """Evidence at a line of SKILL.md, or of another file."""
         if not text and not path:
             text = self.skill.lines[line - 1] if 0 < line <= len(self.skill.lines) else ""
-        return Sign(weight, NeedEvidence(path or self.skill.path, max(1, line), kind, subject, " ".join(text.split())[:_SHOWN]))
+        return Sign(
+            weight, NeedEvidence(path or self.skill.path, max(1, line), kind, subject, " ".join(text.split())[:_SHOWN])
+        )
 
 
 class Phrase(NamedTuple):
@@ -210,7 +233,11 @@ def is_shell(block: CodeBlock) -> bool:
 def _begins_command(line: str) -> bool:
     words = line.removeprefix("$ ").split(" ", 2)
     facts = facts_of(words[0])
-    named = facts.listed or bool(facts.runtime) or words[0] in ("cd", "mkdir", "export", "cat", "cp", "ls", "grep", "find", "chmod")
+    named = (
+        facts.listed
+        or bool(facts.runtime)
+        or words[0] in ("cd", "mkdir", "export", "cat", "cp", "ls", "grep", "find", "chmod")
+    )
     plain = len(words) > 1 and (words[1][:1] in "-./$<{\"'" or words[1].islower())
     return line.startswith("$ ") or (named and plain and not line.endswith((".", ":", ",")))
 
@@ -220,7 +247,9 @@ def _statements(reading: SkillReading) -> Iterator[Statement]:
     for part in _SENTENCE.split(skill.description):
         if part and part.strip():
             low = part.lower()
-            when = low.lstrip().startswith(("use when", "use this", "trigger", "when ", "also use", "use for", "use if", "invoke"))
+            when = low.lstrip().startswith(
+                ("use when", "use this", "trigger", "when ", "also use", "use for", "use if", "invoke")
+            )
             role = Role.WHEN if when else Role.MAIN
             yield Statement(low, part, reading.about_line, role, role.said * hedge(low), "description")
     for prose in skill.body.prose:
@@ -265,7 +294,9 @@ def _commands(reading: SkillReading) -> Iterator[PlacedCommand]:
             continue
         if first in AMBIGUOUS and not (" -" in rest or first in blocks):
             continue
-        if not (facts_of(first).listed and first not in PLAIN) and not first.startswith(("./", "scripts/", "{baseDir}", "$")):
+        if not (facts_of(first).listed and first not in PLAIN) and not first.startswith(
+            ("./", "scripts/", "{baseDir}", "$")
+        ):
             if first not in ("python", "python3", "node", "bash", "sh", "npx", "uv", "npm"):
                 continue
         role = reading.role(span.line)
@@ -279,7 +310,9 @@ def _commands(reading: SkillReading) -> Iterator[PlacedCommand]:
                 yield PlacedCommand(command, skill.path, span.line, weight, role, "inline")
 
 
-_ALONE = frozenset(("gh", "git", "jq", "ffmpeg", "pandoc", "docker", "psql", "terraform", "kubectl", "semgrep", "codeql"))
+_ALONE = frozenset(
+    ("gh", "git", "jq", "ffmpeg", "pandoc", "docker", "psql", "terraform", "kubectl", "semgrep", "codeql")
+)
 _ASIDE_LEAD = lazy(
     r"\b(?:alternatively|optional(?:ly)?|or,? (?:use|with|via|if)|if you (?:prefer|want)|for (?:windows|macos|linux)|fallback|legacy|deprecated|"
     r"(?:bad|wrong|incorrect|don'?t|do not|never|avoid|instead of)\b)|[❌✗]"
@@ -297,7 +330,9 @@ def _lead_weight(reading: SkillReading, line: int) -> float:
 
 def _scripts(reading: SkillReading) -> Iterator[PlacedScript]:
     skill = reading.skill
-    files = {file for file in skill.files if language_of(file) is not None and _NOT_RUN.isdisjoint(file.split("/")[:-1])}
+    files = {
+        file for file in skill.files if language_of(file) is not None and _NOT_RUN.isdisjoint(file.split("/")[:-1])
+    }
     if not files:
         return
     by_name: dict[str, list[str]] = {}
@@ -340,7 +375,25 @@ def _scripts(reading: SkillReading) -> Iterator[PlacedScript]:
 
 
 def _names_in(line: str) -> tuple[str, ...]:
-    return (".py", ".sh", ".js", ".mjs", ".cjs", ".ts", ".rb", ".ps1", ".pl", ".R", ".bash", ".php", ".go", ".swift", ".lua", ".jl", ".exs")
+    return (
+        ".py",
+        ".sh",
+        ".js",
+        ".mjs",
+        ".cjs",
+        ".ts",
+        ".rb",
+        ".ps1",
+        ".pl",
+        ".R",
+        ".bash",
+        ".php",
+        ".go",
+        ".swift",
+        ".lua",
+        ".jl",
+        ".exs",
+    )
 
 
 def _runtime(file: str, text: str) -> str:
@@ -351,11 +404,17 @@ def _runtime(file: str, text: str) -> str:
     return runtime
 
 
-_RUNNER = lazy(r"(?:^|[\s`\"'(|&;$])(?:python3?|bash|sh|zsh|node|uv run|npx|tsx|bun|deno|ruby|perl|rscript|pwsh|source|\./)\b[^|;&`]{0,120}$|`(?:\.?/?[\w{}$/.-]*/)?$", re.I)
+_RUNNER = lazy(
+    r"(?:^|[\s`\"'(|&;$])(?:python3?|bash|sh|zsh|node|uv run|npx|tsx|bun|deno|ruby|perl|rscript|pwsh|source|\./)\b[^|;&`]{0,120}$|`(?:\.?/?[\w{}$/.-]*/)?$",
+    re.I,
+)
 
 
 def _runs(line: str, at: int) -> bool:
-    return _RUNNER.search(line[:at]) is not None or re.search(r"\b(?:run|execut|invoke|call|use)\w*\b", line[:at], re.I) is not None
+    return (
+        _RUNNER.search(line[:at]) is not None
+        or re.search(r"\b(?:run|execut|invoke|call|use)\w*\b", line[:at], re.I) is not None
+    )
 
 
 def _declared(skill: Skill) -> Declared:
@@ -371,9 +430,20 @@ def _declared(skill: Skill) -> Declared:
             compatibility, line = field.value, at
         elif key in ("allowed-tools", "tools", "allowed_tools", "allowedtools"):
             tools += ((name, at) for name in _listed(field.value))
-        elif key in ("dependencies", "requires", "requirements", "env", "environment", "prerequisites", "metadata", "required_env"):
+        elif key in (
+            "dependencies",
+            "requires",
+            "requirements",
+            "env",
+            "environment",
+            "prerequisites",
+            "metadata",
+            "required_env",
+        ):
             _walk(field.value, key, at, programs, variables, systems, packages, 0)
-    return Declared(compatibility, tuple(programs), tuple(variables), tuple(systems), tuple(tools), tuple(packages), line)
+    return Declared(
+        compatibility, tuple(programs), tuple(variables), tuple(systems), tuple(tools), tuple(packages), line
+    )
 
 
 _PLACES = {
@@ -410,5 +480,3 @@ def _listed(value: Any) -> list[str]:
     if isinstance(value, str):
         return re.findall(r"[\w:*.-]+(?:\([^)]{0,200}\))?", value[:4_000])
     return [each[:200] for each in value if isinstance(each, str)] if isinstance(value, (list, tuple)) else []
-
-

@@ -29,7 +29,9 @@ _ENV = lazy(
     r"process\.env\[[\"'](\w{2,60})|ENV(?:\.fetch\(|\[)[\"'](\w{2,60})|\$env:(\w{2,60})|Deno\.env\.get\([\"'](\w{2,60})"
 )
 _SHELL_ENV = lazy(r"\$\{?([A-Z][A-Z0-9_]{2,60})(\}|:[?]|:-|-)?")
-_SHELL_SET = lazy(r"(?:^|[;\s])(?:export\s+|local\s+|readonly\s+|declare\s+(?:-\w+\s+)?)?([A-Z][A-Z0-9_]{2,60})=|\bfor\s+([A-Z]\w+)\s+in|\bread\s+(?:-\w+\s+)*([A-Z]\w+)")
+_SHELL_SET = lazy(
+    r"(?:^|[;\s])(?:export\s+|local\s+|readonly\s+|declare\s+(?:-\w+\s+)?)?([A-Z][A-Z0-9_]{2,60})=|\bfor\s+([A-Z]\w+)\s+in|\bread\s+(?:-\w+\s+)*([A-Z]\w+)"
+)
 _HOST = lazy(r"\b(?:https?|wss?)://(?:[^\s/@\"'`]{1,60}@)?([A-Za-z0-9][\w.-]{2,100}\.[a-z]{2,12})(?![\w.@-])")
 _REACHES = lazy(
     r"\b(?:requests\.|urllib\.request|urlopen|httpx\.|aiohttp|http\.client|fetch\(|axios|got\(|undici|https\.(?:get|request)|"
@@ -53,7 +55,9 @@ class ScriptUse(NamedTuple):
 def is_outside(host: str) -> bool:
     """Whether a host is a real one out there, and no sample or name of a format."""
     low = host.lower().rstrip(".")
-    if low.startswith(("your", "my-", "my.", "api.your", "127.", "192.168.", "10.", "xxx", "foo", "bar.")) or low.endswith((".local", ".internal", ".test", ".example", ".invalid", ".localhost")):
+    if low.startswith(
+        ("your", "my-", "my.", "api.your", "127.", "192.168.", "10.", "xxx", "foo", "bar.")
+    ) or low.endswith((".local", ".internal", ".test", ".example", ".invalid", ".localhost")):
         return False
     return not any(low == none or low.endswith("." + none) for none in _NO_HOSTS)
 
@@ -115,7 +119,11 @@ _NODE = frozenset(
 
 
 def _shell_uses(text: str, lines: list[str]) -> Iterator[ScriptUse]:
-    functions = {line.split("(")[0].replace("function ", "").strip() for line in lines if "()" in line or line.startswith("function ")}
+    functions = {
+        line.split("(")[0].replace("function ", "").strip()
+        for line in lines
+        if "()" in line or line.startswith("function ")
+    }
     given = {name for match in _SHELL_SET.finditer(text) for name in match.groups() if name}
     for command in read_commands(text):
         if command.program and not command.is_path and command.program not in functions:

@@ -35,7 +35,9 @@ _BUILDS = lazy(
     r"\b(?:build|creat|develop|implement|author|design|scaffold|writ|evaluat|audit|scan|review|generat|convert)\w*\b[^.\n]{0,60}\bmcp\b|"
     r"\bmcp (?:server )?(?:development|builder|architect)"
 )
-_ARTICLES = frozenset("the an a this that any your our its their official remote local each another other and or of to for no".split())
+_ARTICLES = frozenset(
+    "the an a this that any your our its their official remote local each another other and or of to for no".split()
+)
 
 
 def server_signs(reading: SkillReading) -> Iterator[Sign]:
@@ -49,16 +51,24 @@ def server_signs(reading: SkillReading) -> Iterator[Sign]:
     for statement in reading.statements_with(("mcp_",)):
         for match in _TOOL.finditer(statement.text):
             if not is_negated(statement.text, match.start(), match.end()):
-                yield reading.sign(statement.weight, EvidenceKind.SERVER, match[1] or match[2], statement.line, statement.shown)
+                yield reading.sign(
+                    statement.weight, EvidenceKind.SERVER, match[1] or match[2], statement.line, statement.shown
+                )
     for block in reading.skill.body.blocks:
         if "mcp_" in block.text and (match := _TOOL.search(block.text)):
             line = block.line + block.fenced + block.text.count("\n", 0, match.start())
             yield reading.sign(max(reading.role(block.line).run, 0.3), EvidenceKind.SERVER, match[1] or match[2], line)
     for placed in reading.commands:
         if placed.command.program == "mcp" and placed.command.words and placed.command.words[0][:1].isalpha():
-            yield reading.sign(placed.weight, EvidenceKind.SERVER, placed.command.words[0], placed.line, placed.command.text)
+            yield reading.sign(
+                placed.weight, EvidenceKind.SERVER, placed.command.words[0], placed.line, placed.command.text
+            )
     servers: dict[str, set[str]] = {}
-    spans = [(span, found) for span in reading.skill.body.codes if ":" in span.text and (found := _SERVER_TOOL.match(span.text.strip()))]
+    spans = [
+        (span, found)
+        for span in reading.skill.body.codes
+        if ":" in span.text and (found := _SERVER_TOOL.match(span.text.strip()))
+    ]
     for _, match in spans:
         servers.setdefault(match[1], set()).add(match[2])
     for span, match in spans:
@@ -66,7 +76,11 @@ def server_signs(reading: SkillReading) -> Iterator[Sign]:
             yield reading.sign(1.0, EvidenceKind.SERVER, match[1].lower(), span.line)
     for sign in said(reading, _NEEDED, 0.6 if text.count("mcp") < 4 else 0.8, ""):
         subject = sign.evidence.subject
-        yield sign if subject not in _ARTICLES else sign._replace(evidence=sign.evidence._replace(subject="an MCP server"))
+        yield (
+            sign
+            if subject not in _ARTICLES
+            else sign._replace(evidence=sign.evidence._replace(subject="an MCP server"))
+        )
 
 
 def remote_signs(reading: SkillReading, weight: float, own_content: bool) -> Iterator[Sign]:

@@ -22,7 +22,7 @@ from skill_health.skill.markdown import parse_document
 from skill_health.skill.model import Document, Skill
 from skill_health.text.patterns import lazy
 
-TITLE = "a block of Markdown with six headings or more, as the form of a document"
+TITLE = "block of Markdown with six headings or more, as the form of a document"
 _FEWEST, _MOST = 6, 20
 _HEADING = lazy(r"(?m)^(#{1,4}) +(\S.*?)[ \t#]*$")
 _OPEN = lazy(r"[\[\]{}<>]|\.\.\.|\u2026|\bN\b|\bX\b|\d|\||`|\*\*?")
@@ -135,4 +135,4 @@ something that the notes do not say, write that it is not known. `notes.txt` sta
 
 def _line(text: str) -> str:
     """A pattern of a whole line."""
-    return rf"(?m)^{re.escape(text)}[ \t]*$"
+    return rf"(?m)^{re.escape(text)}[ \t\r]*$"

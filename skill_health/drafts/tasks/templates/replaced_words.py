@@ -20,7 +20,7 @@ from skill_health.effectiveness.tasks._folder import File
 from skill_health.skill.compile import compile_text
 from skill_health.text.patterns import lazy
 
-TITLE = "two or more things in code that are to be written in the place of others"
+TITLE = "two things in code or more that are to be written in the place of others"
 _FEWEST, _MOST = 2, 8
 _SPAN = lazy(r"(?<!`)`([^`\n]{2,60})`(?!`)")
 _LABELS = (
@@ -203,4 +203,4 @@ note is as we write it today. A note that is right already stays letter by lette
 
 def _line(text: str) -> str:
     """A pattern of a whole line."""
-    return rf"(?m)^{re.escape(text)}[ \t]*$"
+    return rf"(?m)^{re.escape(text)}[ \t\r]*$"
