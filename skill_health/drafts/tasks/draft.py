@@ -126,7 +126,8 @@ class TaskDrafting:
         on = self.terms
         if on.writer is None or on.prices is None:
             return ["no model is named: templates draft, and nothing is asked"]
-        questions = [ask_proposals(subject, on.most) for subject in self.subjects]
+        context = on.writer.provider.context
+        questions = [ask_proposals(subject, on.most, context) for subject in self.subjects]
         prepared = prepare_questions("proposals", questions, on.writer, on.prices, on.reports, on.time, (), on.anew)
         most = on.most * len(self.subjects)
         later = f"then at most {count(most, 'call')} for tasks"
@@ -151,7 +152,7 @@ class TaskDrafting:
             yield subject, found[: self.terms.most]
 
     def _proposed_by_model(self) -> Iterator[tuple[DraftSubject, list[tuple[ProposalContent, DraftOrigin]]]]:
-        questions = [ask_proposals(subject, self.terms.most) for subject in self.subjects]
+        questions = [ask_proposals(subject, self.terms.most, self._context()) for subject in self.subjects]
         answers = self._ask("proposals", questions, self.terms.writer)
         for subject, question in zip(self.subjects, questions, strict=True):
             answer = answers.get(question.id)
@@ -171,6 +172,10 @@ class TaskDrafting:
         assert self.terms.writer is not None
         resolved = answer.result.resolved_model or ""
         return DraftOrigin(by="model", model=self.terms.writer.spec, resolved=resolved, run=answer.run)
+
+    def _context(self) -> int:
+        """The tokens that question and answer of the model may have together; 0 where nothing says."""
+        return self.terms.writer.provider.context if self.terms.writer else 0
 
     def _miss(self, subject: DraftSubject) -> None:
         self.unanswered[subject.names] = self.unanswered.get(subject.names, 0) + 1
@@ -263,7 +268,8 @@ class TaskDrafting:
         return found
 
     def _made_by_model(self, wanted: Sequence[tuple[DraftSubject, ProposalDraft]]) -> list[tuple[DraftSubject, _Made]]:
-        questions = [ask_task(subject, proposal.content, proposal.id) for subject, proposal in wanted]
+        context = self._context()
+        questions = [ask_task(subject, proposal.content, proposal.id, context) for subject, proposal in wanted]
         answers = self._ask("tasks", questions, self.terms.writer) if questions else {}
         found = []
         for subject, proposal in wanted:

@@ -14,7 +14,8 @@ from skill_health.registries.records import Registries
 from skill_health.rules.leakage._bundled import bundled_texts
 from skill_health.skill.model import Skill
 
-_MOST_SKILL, _MOST_FILES = 48_000, 24_000
+MOST_MATERIAL = 90_000
+"""The characters of skills, files and intent that a model is shown at most."""
 
 HERE: Mapping[str, str] = {
     "tools": "command-line programs beyond a plain shell; only those that are installed",
@@ -83,24 +84,26 @@ def make_subject(skills: Sequence[Skill], root: str, intent: str = "") -> DraftS
     return DraftSubject(tuple(skills), texts, intent.strip(), tuple(sorted(needs)))
 
 
-def material_parts(subject: DraftSubject) -> dict[str, str]:
-    """What a model is shown of a subject, by the names of the parts; what is long is cut, and says so."""
+def material_parts(subject: DraftSubject, room: int = MOST_MATERIAL) -> dict[str, str]:
+    """What a model is shown of a subject in so many characters, by the names of the parts; what is long is cut.
+
+    Half of the room is the skills' own texts; bundled files have what they leave.
+    """
     parts: dict[str, str] = {}
     for skill in subject.skills:
-        parts[f"skill {skill.name}"] = _cut(skill.text, _MOST_SKILL // len(subject.skills))
+        parts[f"skill {skill.name}"] = _cut(skill.text, room // 2 // len(subject.skills))
         if skill.files:
-            parts[f"files of {skill.name}"] = _cut("\n".join(skill.files), 4_000)
-    parts |= _bundled(subject)
+            parts[f"files of {skill.name}"] = _cut("\n".join(skill.files), room // 20)
+    parts |= _bundled(subject, room // 4)
     if subject.intent:
-        parts["what the user wants tested"] = _cut(subject.intent, 16_000)
+        parts["what the user wants tested"] = _cut(subject.intent, room // 6)
     if missing := [each for each in subject.needs if each in NOT_HERE]:
         parts["what the skill needs and no task has here"] = "\n".join(f"{each}: {NOT_HERE[each]}" for each in missing)
     return parts
 
 
-def _bundled(subject: DraftSubject) -> Iterator[tuple[str, str]]:
-    """The bundled files that SKILL.md names, the short ones first, as many as fit."""
-    left = _MOST_FILES
+def _bundled(subject: DraftSubject, left: int) -> Iterator[tuple[str, str]]:
+    """The bundled files that SKILL.md names, the short ones first, as many as fit into what is left."""
     for skill in subject.skills:
         named = [path for path in subject.texts if path != skill.path and path.rpartition("/")[2] in skill.text]
         for path in sorted(named, key=lambda each: (len(subject.texts[each]), each)):

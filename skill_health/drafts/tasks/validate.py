@@ -135,23 +135,26 @@ def _told(criterion: Criterion, prompt: str) -> Iterator[DraftFlaw]:
         yield flaw("rubric-leak", f"the instruction tells {criterion.id} of the rubric: {quote(criterion.text, 120)}")
         return
     folded = prompt.casefold()
-    for literal in _literals(criterion) if criterion.group == "instruction" else ():
-        if literal.casefold() in folded:
-            yield flaw("rubric-leak", f"the instruction holds {quote(literal)}, which {criterion.id} looks for")
+    for literals in _literals(criterion) if criterion.group == "instruction" else ():
+        if literals and all(literal.casefold() in folded for literal in literals):
+            yield flaw("rubric-leak", f"the instruction holds {quote(literals[0])}, which {criterion.id} looks for")
             return
 
 
-def _literals(criterion: Criterion) -> Iterator[str]:
-    """The texts that a check wants to find. What must be absent may be named, and where it looks must be."""
+def _literals(criterion: Criterion) -> Iterator[list[str]]:
+    """What a check wants to find: a text each, or all texts of a pattern, which say it only together.
+
+    What must be absent may be named, and where it looks must be.
+    """
     check = criterion.check
     if check is None or ("absent", "yes") in check.given:
         return
     for key, value in check.given:
         if key == "text" and check.kind.endswith("_contains") and len(value.strip()) > 3:
-            yield value.strip()
+            yield [value.strip()]
         elif key == "pattern":
             plain = _TOKEN.sub(lambda token: token[1] or "\n", value)
-            yield from (each for each in _LITERAL.findall(plain) if len(each) > 5)
+            yield [each for each in _LITERAL.findall(plain) if len(each) > 5]
 
 
 def try_tasks(
