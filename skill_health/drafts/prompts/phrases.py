@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from skill_health.drafts.prompts.verbs import CARRIERS, NOUNISH, VerbForm, verb_forms
+from skill_health.rules.leakage.quoted_prompt import LEAST
 from skill_health.skill.model import Skill
 from skill_health.skill.sections import governing, roles_of
+from skill_health.text.fingerprints import words_of
 from skill_health.text.patterns import lazy
 from skill_health.text.similarity import STOP, terms
 from skill_health.text.stems import stem_words
@@ -101,7 +103,9 @@ def find_phrases(skill: Skill) -> tuple[SkillPhrase, ...]:
     topic = frozenset(stem_words(f"{skill.name.replace('-', ' ')} {skill.description}"))
     found: dict[frozenset[str], SkillPhrase] = {}
     for phrase in (*_of_description(skill.description[:_MOST_TEXT]), *_of_body(skill, topic)):
-        found.setdefault(frozenset(stem_words(phrase.text)), phrase)
+        # So many words in a row would give the description away.
+        if phrase.place != "description" or len(words_of(phrase.text)) < LEAST:
+            found.setdefault(frozenset(stem_words(phrase.text)), phrase)
     return tuple(found.values())
 
 

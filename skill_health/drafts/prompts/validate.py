@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 
 from skill_health.documents.prompt_draft import PromptContent
 from skill_health.drafts.material import DraftingCollection
@@ -170,23 +170,22 @@ class PromptRules:
         meaning = frozenset(terms(content.text, STOP))
         limit = self.collection.config.limits.containment
         for name in dict.fromkeys((self.skill.name, content.expected or self.skill.name)):
-            place, held = self._descriptions[name]
+            known = self.collection.by_name.get(name)
+            place, held = _read_description(known.description if known else "")
             if run := find_quoted_run(place, words):
                 return " ".join(content.text[words.starts[run.b] : words.ends[run.b + run.length - 1]].split())
             if holds_words(held, meaning, limit):
                 return "nearly all of its words"
         return ""
 
-    @cached_property
-    def _descriptions(self) -> dict[str, tuple[Words, frozenset[str]]]:
-        return {
-            skill.name: (fingerprints.split(skill.description), frozenset(terms(skill.description, STOP)))
-            for skill in self.collection.catalogue.shown
-        }
-
     def _is_foreign(self, text: str) -> bool:
         own = f"{self.skill.description}\n{self.skill.body[:20_000]}\n{self.intent}"
         return _beyond_latin(text) > _FOREIGN and _beyond_latin(own) < _OWN
+
+
+@lru_cache(maxsize=1024)
+def _read_description(text: str) -> tuple[Words, frozenset[str]]:
+    return fingerprints.split(text), frozenset(terms(text, STOP))
 
 
 def _beyond_latin(text: str) -> float:
