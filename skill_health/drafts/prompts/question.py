@@ -57,7 +57,7 @@ RECIPE = digest([_WRITE, _CHECK])
 
 @dataclass(frozen=True, slots=True)
 class PromptCheck:
-    """What a second model says of a request: the skill that it would pick (NONE for none), and whether it is ambiguous."""
+    """What a second model says of a request: the skill that it would pick (NONE for none), and if it is ambiguous."""
 
     skill: str
     ambiguous: bool
