@@ -98,7 +98,7 @@ class PromptDesk:
         return bool(draft.skills) and (not self._skills or draft.skills[0].name in self._skills)
 
     def _rules(self, draft: PromptDraft) -> PromptRules:
-        others = [to_prompt(each) for each in self._stored() if each.id != draft.id and each.state != "rejected"]
+        others = [to_prompt(each) for each in self._stored() if each.id != draft.id and each.state == "accepted"]
         labelled = [prompt for prompt in self._collection.prompts if prompt.prompt_id != draft.id]
         return PromptRules(self._collection, self._skill(draft), KnownPrompts([*labelled, *others]))
 

@@ -156,8 +156,13 @@ def _quotes(text: str) -> Iterator[str]:
         if not 3 <= len(words) <= 25 or _PLACEHOLDER.search(said) or not said.isprintable() or "://" in said:
             continue
         first = words[0].lower().strip(",")
-        if _SAID.match(said.lower()) or verb_forms().get(first, ("", ""))[1] == "base":
+        if _SAID.match(said.lower()) or _is_base(first):
             yield said
+
+
+def _is_base(word: str) -> bool:
+    known = verb_forms().get(word)
+    return known is not None and known[1] == "base"
 
 
 def _read_clause(clause: str) -> Iterator[tuple[PhraseKind, str]]:

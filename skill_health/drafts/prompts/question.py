@@ -21,7 +21,7 @@ from skill_health.text.patterns import lazy
 _MOST_BODY = 24_000
 _MOST_PROMPTS = 200
 _FENCE = lazy(r"^```[A-Za-z]{0,10}[ \t]*\n(?P<inner>.*)\n[ \t]*```$", 16)
-ROLE_NAMES: Mapping[PromptRole, str] = {"positive": "positive", "near_miss": "near_miss", "none": "none"}
+ROLES: tuple[PromptRole, ...] = ("positive", "near_miss", "none")
 
 _WRITE = """You write requests that people type to a coding agent. They test whether the agent picks the right skill from \
 a list by its description. You get one skill, and the skills that it is most easily confused with.
@@ -68,10 +68,9 @@ def ask_for_prompts(skill: ListedSkill, siblings: Sequence[ListedSkill], most: i
     """The question for up to so many requests of each kind."""
     parts = [f"The skill\n{_skill_text(skill, body=True)}"]
     parts += [f"Sibling {number}\n{_skill_text(other)}" for number, other in enumerate(siblings, 1)]
-    mark = _mark(*parts, intent)
     wanted = f"Write {most} positive requests, {most if siblings else 0} near misses and {most} for none."
     aim = f"What the author wants to have tested: {' '.join(intent.split())}" if intent.strip() else ""
-    text = "\n\n".join(filter(None, [wanted, aim, *(f"{mark}\n{part}\n{mark}" for part in parts)]))
+    text = "\n\n".join(filter(None, [wanted, aim, *fence_texts(parts)]))
     names = [skill.name, *(other.name for other in siblings)]
     return DraftQuestion(text, _WRITE, _write_schema(names))
 
@@ -90,14 +89,14 @@ def read_prompts(text: str, think_tags: bool = False) -> list[PromptContent] | s
 
     What a label says is not checked here. A near miss and a request for none reject nothing yet.
     """
-    rows = _rows(text, "prompts", think_tags)
+    rows = read_rows(text, "prompts", think_tags)
     if isinstance(rows, str):
         return rows
     found = []
     for row in rows:
-        role, words = row.get("role"), row.get("text")
-        expected, reason = row.get("expected"), row.get("reason")
-        if role not in ROLE_NAMES or not isinstance(words, str) or not isinstance(expected, str | None):
+        role = next((each for each in ROLES if each == row.get("role")), None)
+        words, expected, reason = row.get("text"), row.get("expected"), row.get("reason")
+        if role is None or not isinstance(words, str) or not isinstance(expected, str | None):
             return "wrong_form"
         named = None if expected is None or expected.strip().casefold() in ("", NONE) else " ".join(expected.split())
         why = " ".join(reason.split())[:300] if isinstance(reason, str) else ""
@@ -107,7 +106,7 @@ def read_prompts(text: str, think_tags: bool = False) -> list[PromptContent] | s
 
 def read_checks(text: str, count: int, think_tags: bool = False) -> list[PromptCheck] | str:
     """What an answer says of each of so many requests, in their order; else a word for what is wrong. Never raises."""
-    rows = _rows(text, "answers", think_tags)
+    rows = read_rows(text, "answers", think_tags)
     if isinstance(rows, str):
         return rows
     said: dict[int, PromptCheck] = {}
@@ -124,7 +123,8 @@ def read_checks(text: str, count: int, think_tags: bool = False) -> list[PromptC
     return [said[number] for number in range(1, count + 1)]
 
 
-def _rows(text: str, key: str, think_tags: bool) -> list[Mapping[str, Any]] | str:
+def read_rows(text: str, key: str, think_tags: bool) -> list[Mapping[str, Any]] | str:
+    """The objects in a list of an answer, which may be in a code fence; else what it is instead. Never raises."""
     if think_tags and "</think>" in text:
         text = text.partition("</think>")[2]
     stripped = text.strip()
@@ -144,6 +144,12 @@ def _skill_text(skill: ListedSkill, body: bool = False) -> str:
     return "\n".join([*lines, *([f"instructions:\n{skill.body[:_MOST_BODY]}"] if body else [])])
 
 
+def fence_texts(parts: Sequence[str]) -> list[str]:
+    """Each of the texts between two marks that none of them holds."""
+    mark = _mark(*parts)
+    return [f"{mark}\n{part}\n{mark}" for part in parts]
+
+
 def _mark(*texts: str) -> str:
     """A line that none of the texts holds."""
     return next(mark for mark in _marks() if not any(mark in text for text in texts))
@@ -159,7 +165,7 @@ def _marks() -> Iterator[str]:
 
 def _write_schema(names: Sequence[str]) -> Mapping[str, Any]:
     return _list_schema("prompts", {
-        "role": {"type": "string", "enum": list(ROLE_NAMES)},
+        "role": {"type": "string", "enum": list(ROLES)},
         "text": {"type": "string"},
         "expected": {"type": "string", "enum": [*names, NONE]},
         "reason": {"type": "string"},
