@@ -110,6 +110,7 @@ class PreparedDrafting:
     prices: PriceTable
     keys: tuple[str, ...]
     created: datetime
+    run_id: str
 
 
 def _keys(values: Mapping[str, Any]) -> Iterator[journal.Key]:
@@ -166,10 +167,8 @@ def prepare_drafting(
     keys = keys_in_use(key_variable(writer.provider, writer.protocol) for writer in plan.writers)
     manifest = _freeze(plan, prices, time)
     place = find_place(reports, record_values(manifest), time, OF_DRAFTING, named, anew, keys)
-    created = datetime.fromisoformat(
-        str(place.manifest["created"] if place.stored is None else place.stored["created"])
-    )
-    return PreparedDrafting(plan, place, prices, keys, created)
+    begun = convert_record(place.manifest if place.stored is None else place.stored, DraftManifest)
+    return PreparedDrafting(plan, place, prices, keys, datetime.fromisoformat(begun.created), begun.run_id)
 
 
 def _freeze(plan: DraftingPlan, prices: PriceTable, time: datetime) -> DraftManifest:
@@ -212,7 +211,7 @@ def forecast_lines(prepared: PreparedDrafting, max_runs: int | None, max_usd: fl
         low_all = None if low is None or low_all is None else low_all + low
         yield f"{writer.spec}: {len(mine)} calls, {dollars(low, high)}"
     if done:
-        yield f"{len(done)} answers are there already"
+        yield f"{len(done)} answers are there already, from {prepared.run_id} (--no-resume asks anew)"
     yield from beyond_caps(len(left), low_all, max_runs, max_usd)
 
 

@@ -87,8 +87,7 @@ def conduct_drafting(prepared: PreparedDrafting, terms: DraftingTerms, stream: T
             journal.finish((planned.question,) for planned in prepared.plan.questions)
         found = {key[0]: convert_record(record, DraftAnswer) for key, record in journal.results.items()}
         answers = tuple(found[each.question] for each in prepared.plan.questions if each.question in found)
-        name = prepared.place.manifest["run_id"] if prepared.place.stored is None else prepared.place.stored["run_id"]
-        return DraftingOutcome(journal.folder, str(name), answers, runner.left(), reason, bool(runner.capped))
+        return DraftingOutcome(journal.folder, prepared.run_id, answers, runner.left(), reason, bool(runner.capped))
 
 
 async def _run(runner: DraftRunner, terms: DraftingTerms, stream: TextIO | None, planned: int) -> str:

@@ -34,10 +34,13 @@ def spend_level(use: int) -> float:
 
 
 def is_better(found: Estimate, use: int) -> bool:
-    """Whether a difference is shown to be above 0: by its test at the level of the use, and by its 95 % interval."""
-    if found.value is None or found.p is None or found.low is None:
+    """Whether a difference is shown to be above 0: by its test at the level of the use, and by its 95 % interval.
+
+    Where all prompts differ by the same there is no interval, and where few differ no test reaches the level.
+    """
+    if found.value is None or found.p is None:
         return False
-    return found.value > 0 and found.low > 0 and found.p / 2 <= spend_level(use)
+    return found.value > 0 and (found.low is None or found.low > 0) and found.p / 2 <= spend_level(use)
 
 
 def count_use(
