@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import cast
 
 from skill_health.bench.collection import read_collection
+from skill_health.config.load import describe_refused
 from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
 from skill_health.core.files import read_bytes
@@ -109,7 +110,7 @@ def load_collection(
     except NoPromptsError:
         pass
     skills = {skill.path: skill for skill in found.skills}
-    notes = (*discovery.warnings, *found.notes)
+    notes = (*describe_refused(config), *discovery.warnings, *found.notes)
     return DraftingCollection(discovery.root, config, listed, skills, prompts, problems, notes)
 
 

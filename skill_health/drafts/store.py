@@ -81,7 +81,7 @@ def add_drafts(root: str, drafts: Iterable[SomeDraft]) -> tuple[SomeDraft, ...]:
     Raises UsageError where another program is at it, and AbortedError where the disk does not take them.
     """
     written = []
-    with _writing(root):
+    with writing(root):
         for draft in drafts:
             if not os.path.lexists(path := draft_path(root, draft)):
                 _write(path, draft)
@@ -95,7 +95,7 @@ def change_draft(root: str, before: SomeDraft, after: SomeDraft, first: Callable
     Raises UsageError, without doing either, where its file is no longer as it was `before`; AbortedError if it fails.
     """
     path = draft_path(root, before)
-    with _writing(root):
+    with writing(root):
         if _read(path, type(before)) != before:
             raise UsageError(f"{here(path)} was changed meanwhile, and is left as it is: look at it again")
         first()
@@ -180,8 +180,8 @@ def _write(path: str, draft: Draft) -> None:
 
 
 @contextmanager
-def _writing(root: str) -> Iterator[None]:
-    """The lock on the drafts of a collection."""
+def writing(root: str) -> Iterator[None]:
+    """Hold the lock on the drafts of a collection. Raises UsageError where another process has it."""
     folder = drafts_folder(root)
     try:
         os.makedirs(folder, exist_ok=True)

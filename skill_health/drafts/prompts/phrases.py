@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from skill_health.drafts.prompts.verbs import CARRIERS, NOUNISH, VerbForm, verb_forms
+from skill_health.rules.leakage.quoted_prompt import LEAST
 from skill_health.skill.model import Skill
 from skill_health.skill.sections import governing, roles_of
+from skill_health.text.fingerprints import words_of
 from skill_health.text.patterns import lazy
 from skill_health.text.similarity import STOP, terms
 from skill_health.text.stems import stem_words
@@ -101,7 +103,9 @@ def find_phrases(skill: Skill) -> tuple[SkillPhrase, ...]:
     topic = frozenset(stem_words(f"{skill.name.replace('-', ' ')} {skill.description}"))
     found: dict[frozenset[str], SkillPhrase] = {}
     for phrase in (*_of_description(skill.description[:_MOST_TEXT]), *_of_body(skill, topic)):
-        found.setdefault(frozenset(stem_words(phrase.text)), phrase)
+        # So many words in a row would give the description away.
+        if phrase.place != "description" or len(words_of(phrase.text)) < LEAST:
+            found.setdefault(frozenset(stem_words(phrase.text)), phrase)
     return tuple(found.values())
 
 
@@ -152,8 +156,13 @@ def _quotes(text: str) -> Iterator[str]:
         if not 3 <= len(words) <= 25 or _PLACEHOLDER.search(said) or not said.isprintable() or "://" in said:
             continue
         first = words[0].lower().strip(",")
-        if _SAID.match(said.lower()) or verb_forms().get(first, ("", ""))[1] == "base":
+        if _SAID.match(said.lower()) or _is_base(first):
             yield said
+
+
+def _is_base(word: str) -> bool:
+    known = verb_forms().get(word)
+    return known is not None and known[1] == "base"
 
 
 def _read_clause(clause: str) -> Iterator[tuple[PhraseKind, str]]:
@@ -170,8 +179,10 @@ def _read_clause(clause: str) -> Iterator[tuple[PhraseKind, str]]:
             yield "need", need
         return
     waiting: list[str] = []
+    third = False
     for part in parts:
-        verb, rest = _verb_of(part.strip(" ,."))
+        verb, rest, form = _verb_of(part.strip(" ,."), third)
+        third = third or form == "third"
         if not verb:
             waiting = []
         elif not rest:
@@ -183,23 +194,26 @@ def _read_clause(clause: str) -> Iterator[tuple[PhraseKind, str]]:
             waiting = []
 
 
-def _verb_of(part: str) -> tuple[str, str]:
-    """The verb that a part of a clause begins with, after what leads up to it, and the rest; "" where it has none."""
-    for text in dict.fromkeys((part, _LEAD.sub("", part), _DURING.sub("", part, 1))):
+def _verb_of(part: str, third: bool = False) -> tuple[str, str, str]:
+    """The verb that a part of a clause begins with, after what leads up to it, the rest, and the form of the verb.
+
+    It is "" where it has none. `third` says that an earlier part began with "creates", "reads" or the like.
+    """
+    for text in dict.fromkeys((_LEAD.sub("", part), part, _DURING.sub("", part, 1))):
         word, _, rest = text.partition(" ")
         known = verb_forms().get(word.strip(",").lower())
-        if known and _begins(known[0], word, known[1], rest):
-            return known[0], rest.strip()
-    return "", ""
+        if known and _begins(known[0], word, known[1], rest, third):
+            return known[0], rest.strip(), known[1]
+    return "", "", ""
 
 
-def _begins(verb: str, word: str, form: VerbForm, rest: str) -> bool:
+def _begins(verb: str, word: str, form: VerbForm, rest: str, third: bool) -> bool:
     """Whether a word that may be a verb is one here: nouns in -ing and plurals are followed by other words."""
     after = rest.partition(" ")[0].lower().strip(",.")
     if after in _NOT_AFTER:
         return False
     if form == "third":
-        return bool(rest) and word[:1].isupper()
+        return third or word[:1].isupper()
     return form == "gerund" or verb not in NOUNISH or not rest or _DETERMINED.match(rest) is not None
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 
 from skill_health.documents.prompt_draft import PromptContent
 from skill_health.drafts.material import DraftingCollection
@@ -19,13 +19,11 @@ from skill_health.text import fingerprints
 from skill_health.text.fingerprints import Words
 from skill_health.text.patterns import lazy
 from skill_health.text.secrets import find_secrets
-from skill_health.text.similarity import STOP, cosine, terms, weights
+from skill_health.text.similarity import STOP, terms
 from skill_health.text.terminal import clean
 
 SHORTEST, LONGEST = 8, 2_000
 """The characters that a request may have."""
-# Words that two requests share weigh least where there are few requests; these are taken to exist beside them.
-_BACKGROUND = 200
 _TELLING = 3
 _FOREIGN, _OWN = 0.5, 0.05
 _PLACEHOLDER = lazy(
@@ -42,12 +40,15 @@ class PromptFault:
 
 
 class KnownPrompts:
-    """The requests that are there already, of any skill: labelled, drafted or proposed."""
+    """The requests that are there already, of any skill: labelled, drafted or proposed.
+
+    Two are nearly the same if the cosine of their telling words is NEAR or more. All words weigh the same: a request
+    that was fit when it was proposed must not become unfit because others were proposed after it.
+    """
 
     def __init__(self, prompts: Iterable[Prompt] = ()) -> None:
         self._texts: dict[str, str] = {}
-        self._held: list[tuple[str, list[str]]] = []
-        self._counts: Counter[str] = Counter()
+        self._held: list[tuple[str, Counter[str]]] = []
         self._places: dict[str, list[int]] = {}
         for prompt in prompts:
             self.add(prompt.prompt_id, prompt.text)
@@ -55,38 +56,29 @@ class KnownPrompts:
     def add(self, prompt_id: str, text: str) -> None:
         """Take in one more."""
         self._texts.setdefault(same_text(text), prompt_id)
-        words = terms(text, STOP)
-        if len(set(words)) < _TELLING:
-            return
-        for term in set(words):
-            self._counts[term] += 1
-            self._places.setdefault(term, []).append(len(self._held))
-        self._held.append((prompt_id, words))
+        words = Counter(terms(text, STOP))
+        if len(words) >= _TELLING:
+            for term in words:
+                self._places.setdefault(term, []).append(len(self._held))
+            self._held.append((prompt_id, words))
 
     def find_near(self, text: str) -> str:
-        """The id of the first that is nearly the same, as `near_pairs` of the router compares; "" where none is."""
+        """The id of the first that is nearly the same; "" where none is."""
         if known := self._texts.get(same_text(text)):
             return known
-        words = terms(text, STOP)
-        if len(set(words)) < _TELLING:
+        words = Counter(terms(text, STOP))
+        if len(words) < _TELLING:
             return ""
-        shared = Counter(place for term in set(words) for place in self._places.get(term, ()))
-        own = set(words)
-        for place in sorted(shared):
+        for place in sorted({place for term in words for place in self._places.get(term, ())}):
             prompt_id, others = self._held[place]
-            # With weights so alike, texts that share a third of their words cannot be nearly the same.
-            if 3 * shared[place] > len(own | set(others)):
-                counts = {term: self._counts[term] + (term in own) for term in own | set(others)}
-                weight = weights(counts, len(self._held) + 1 + _BACKGROUND)
-                if cosine(_unit(words, weight), _unit(others, weight)) >= NEAR:
-                    return prompt_id
+            if _cosine(words, others) >= NEAR:
+                return prompt_id
         return ""
 
 
-def _unit(words: Sequence[str], weight: Mapping[str, float]) -> dict[str, float]:
-    raw = {term: times * weight[term] for term, times in Counter(words).items()}
-    length = math.sqrt(math.fsum(value * value for value in raw.values()))
-    return {term: value / length for term, value in raw.items()}
+def _cosine(one: Counter[str], other: Counter[str]) -> float:
+    shared = sum(times * other[term] for term, times in one.items())
+    return shared / math.sqrt(sum(n * n for n in one.values()) * sum(n * n for n in other.values()))
 
 
 @dataclass(frozen=True)
@@ -170,23 +162,22 @@ class PromptRules:
         meaning = frozenset(terms(content.text, STOP))
         limit = self.collection.config.limits.containment
         for name in dict.fromkeys((self.skill.name, content.expected or self.skill.name)):
-            place, held = self._descriptions[name]
+            known = self.collection.by_name.get(name)
+            place, held = _read_description(known.description if known else "")
             if run := find_quoted_run(place, words):
                 return " ".join(content.text[words.starts[run.b] : words.ends[run.b + run.length - 1]].split())
             if holds_words(held, meaning, limit):
                 return "nearly all of its words"
         return ""
 
-    @cached_property
-    def _descriptions(self) -> dict[str, tuple[Words, frozenset[str]]]:
-        return {
-            skill.name: (fingerprints.split(skill.description), frozenset(terms(skill.description, STOP)))
-            for skill in self.collection.catalogue.shown
-        }
-
     def _is_foreign(self, text: str) -> bool:
         own = f"{self.skill.description}\n{self.skill.body[:20_000]}\n{self.intent}"
         return _beyond_latin(text) > _FOREIGN and _beyond_latin(own) < _OWN
+
+
+@lru_cache(maxsize=1024)
+def _read_description(text: str) -> tuple[Words, frozenset[str]]:
+    return fingerprints.split(text), frozenset(terms(text, STOP))
 
 
 def _beyond_latin(text: str) -> float:
