@@ -22,7 +22,7 @@ class DraftAnswer(OpenRecord, frozen=True, kw_only=True, omit_defaults=False):
     status: Status
     """finished: the answer could be read. With every other status there is none."""
     text: str = ""
-    """The answer, word by word; empty where there is none, or where nothing was left to ask."""
+    """The answer, word by word, even if it could not be read; empty where there is none, or nothing was left to ask."""
     kinds: tuple[str, ...] = ()
     """What is wrong with the form of the last answer."""
     attempts: Annotated[int, Meta(ge=0)] = 1

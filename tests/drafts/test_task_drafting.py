@@ -30,7 +30,7 @@ def draft(root: Path, *more: str, sandbox: str = "none", model: tuple[str, ...] 
         "--time",
         "2026-11-25T10:00:00Z",
     ]
-    return main(["draft", "tasks", str(root / "skills"), *model, *given, "--format", "json", *more])
+    return main(["draft", "tasks", "--collection", str(root), *model, *given, "--format", "json", *more])
 
 
 def records(root: Path, kind: str) -> list[dict[str, Any]]:
@@ -170,7 +170,7 @@ def test_a_proposal_that_needs_a_database_cannot_run_here(tmp_path: Path, report
 def test_the_second_model_may_only_reject(
     said: Any, review: str, fit: int, tmp_path: Path, report: Callable[[], dict[str, Any]]
 ) -> None:
-    _, root = drafted(tmp_path, Author(ONE, task(), said), "--straight", "--second", "scripted:reader")
+    _, root = drafted(tmp_path, Author(ONE, task(), said), "--straight", "--check-model", "scripted:reader")
     found = report()["total"]["tasks"]
     (made,) = records(root, "tasks")
     assert (found["fit"], made["review"]) == (fit, review)
@@ -186,7 +186,7 @@ def test_what_the_second_model_praises_is_rejected_all_the_same(
     author = Author(
         ONE, changed(lambda made: made["solution"][0].update(text="exit 3\n")), {"ambiguous": False, "why": ""}
     )
-    drafted(tmp_path, author, "--straight", "--second", "scripted:reader")
+    drafted(tmp_path, author, "--straight", "--check-model", "scripted:reader")
     assert report()["total"]["tasks"]["fit"] == 0 and author.asked == ["proposals", "tasks"]
 
 
@@ -194,7 +194,11 @@ def test_a_dry_run_asks_and_writes_nothing(tmp_path: Path, capsys: pytest.Captur
     author = Author(ONE)
     code, root = drafted(tmp_path, author, "--dry-run")
     said = capsys.readouterr().err
-    assert (code, author.asked) == (0, []) and "forecast: 1 calls" in said and "then at most 3 calls for tasks" in said
+    assert (
+        (code, author.asked) == (0, [])
+        and "scripted:author: 1 calls, $" in said
+        and "then at most 3 calls for tasks" in said
+    )
     assert not (root / "drafts").exists() and not (root / "reports").exists()
 
 
@@ -210,11 +214,11 @@ def test_a_cap_is_kept_over_all_stages_and_a_larger_one_goes_on(
     author = Author({"proposals": [proposal(1), proposal(2)]}, changed(lambda made: made["files"].append({"path": "../x", "text": ""})))  # fmt: skip
     with serve(author) as server:
         root = write_collection(tmp_path / "c", server.url)
-        assert draft(root, "--straight", model=("--model", "scripted:author", "--max-runs", "2")) == 3
+        assert draft(root, "--straight", model=("--model", "scripted:author", "--max-calls", "2")) == 3
         said = capsys.readouterr().err
-        assert "incomplete: 1 calls have no result (the cap of 2 calls is reached)" in said and "larger cap" in said
+        assert "incomplete: 1 questions have no answer (the cap of 2 calls is reached)" in said and "larger cap" in said
         assert len(author.asked) == 2 and records(root, "tasks") == []
-        assert draft(root, "--straight", model=("--model", "scripted:author", "--max-runs", "3")) == 0
+        assert draft(root, "--straight", model=("--model", "scripted:author", "--max-calls", "3")) == 0
     assert author.asked == ["proposals", "tasks", "tasks"] and len(records(root, "tasks")) == 2
 
 
@@ -292,12 +296,12 @@ def test_skills_can_be_drafted_for_as_one_set(tmp_path: Path, report: Callable[[
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("nowhere-at-all",), "there is no skill 'nowhere-at-all'"),
-        (("skills", "--model", "lexical"), "writes nothing: name PROVIDER:MODEL"),
-        (("skills", "--model", "openai"), "which model?"),
-        (("skills", "--intent-file", "none.txt"), "cannot read none.txt"),
-        (("skills", "--most", "0"), "--most"),
-        (("skills", "--sandbox", "nothing"), "there is no sandbox 'nothing'"),
+        (("nowhere-at-all",), "no skill is called 'nowhere-at-all'"),
+        (("--model", "lexical"), "writes nothing: name a model of a provider"),
+        (("--model", "openai"), "which model?"),
+        (("--intent-file", "none.txt"), "cannot read none.txt"),
+        (("--each", "0"), "--each"),
+        (("--sandbox", "nothing"), "there is no sandbox 'nothing'"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(

@@ -23,7 +23,7 @@ TASK = changed(lambda made: made["files"].append({"path": "../x", "text": ""}))
 WORDS = (
     "--model",
     "scripted:author",
-    "--max-runs",
+    "--max-calls",
     "50",
     "--straight",
     "--sandbox",
@@ -36,7 +36,7 @@ WORDS = (
 
 def words(root: Path) -> list[str]:
     config = str(root / "skill-health.toml")
-    return ["draft", "tasks", str(root / "skills"), *WORDS, "--config", config, "--time", "2026-11-25T10:00:00Z"]
+    return ["draft", "tasks", "--collection", str(root), *WORDS, "--config", config, "--time", "2026-11-25T10:00:00Z"]
 
 
 def drafts_of(root: Path) -> dict[str, Any]:

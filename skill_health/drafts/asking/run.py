@@ -30,7 +30,10 @@ OUTAGE = 5
 
 @dataclass(frozen=True, slots=True)
 class DraftingTerms:
-    """How a drafting is made, which is no part of what it asks."""
+    """How a drafting is made, which is no part of what it asks.
+
+    Caps count the attempts and dollars `before` it, too, where a command makes several.
+    """
 
     max_runs: int | None = None
     max_usd: float | None = None
@@ -38,11 +41,15 @@ class DraftingTerms:
     uncapped: bool = False
     quiet: bool = False
     grace: float = GRACE
+    before: tuple[int, float] = (0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class DraftingOutcome:
-    """The answers that are there, in the order of the plan. `left` questions have none, for the given `reason`."""
+    """The answers that are there, in the order of the plan. `left` questions have none, for the given `reason`.
+
+    `spent` are the attempts and dollars so far, with those before it.
+    """
 
     folder: str
     run_id: str
@@ -50,6 +57,7 @@ class DraftingOutcome:
     left: int
     reason: str
     capped: bool
+    spent: tuple[int, float] = (0, 0.0)
 
     @property
     def texts(self) -> dict[str, str]:
@@ -76,8 +84,8 @@ def conduct_drafting(prepared: PreparedDrafting, terms: DraftingTerms, stream: T
     with prepared.place.open(prepared.keys) as journal:
         for problem in journal.past.problems:
             write_progress(stream, f"{problem}\n")
-        past = journal.past
-        budget = Budget(terms.max_runs, terms.max_usd, attempts=past.attempts, spent=past.usd)
+        past, (attempts, usd) = journal.past, terms.before
+        budget = Budget(terms.max_runs, terms.max_usd, attempts=attempts + past.attempts, spent=usd + past.usd)
         runner = DraftRunner(prepared.plan, journal, budget)
         try:
             reason = asyncio.run(_run(runner, terms, stream, len(prepared.plan.questions)))
@@ -87,7 +95,10 @@ def conduct_drafting(prepared: PreparedDrafting, terms: DraftingTerms, stream: T
             journal.finish((planned.question,) for planned in prepared.plan.questions)
         found = {key[0]: convert_record(record, DraftAnswer) for key, record in journal.results.items()}
         answers = tuple(found[each.question] for each in prepared.plan.questions if each.question in found)
-        return DraftingOutcome(journal.folder, prepared.run_id, answers, runner.left(), reason, bool(runner.capped))
+        spent = budget.attempts, budget.spent
+        return DraftingOutcome(
+            journal.folder, prepared.run_id, answers, runner.left(), reason, bool(runner.capped), spent
+        )
 
 
 async def _run(runner: DraftRunner, terms: DraftingTerms, stream: TextIO | None, planned: int) -> str:
@@ -268,7 +279,7 @@ def _to_answer(planned: PlannedQuestion, replies: Sequence[AttemptReply]) -> Dra
         question=planned.question,
         model=planned.writer.spec,
         status=last.outcome or "provider_error",
-        text=(last.raw_text or "") if last.outcome == "finished" else "",
+        text=last.raw_text or "",
         kinds=last.kinds,
         attempts=len(replies),
         resolved_model=last.model,

@@ -14,22 +14,14 @@ from datetime import datetime
 
 from msgspec import structs
 
-from skill_health.bench.command_line import print_lines
-from skill_health.bench.prices import PriceTable
+from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.documents._draft import DraftOrigin, DraftState
 from skill_health.documents._drafting import DraftFlaw
 from skill_health.documents.proposal_draft import ProposalContent, ProposalDraft
 from skill_health.documents.task_draft import TaskContent, TaskDraft
-from skill_health.drafts.asking.run import (
-    AskedQuestions,
-    DraftAnswer,
-    DraftQuestion,
-    QuestionTerms,
-    ask_questions,
-    prepare_questions,
-)
-from skill_health.drafts.asking.writer import OpenWriter
+from skill_health.drafts.asking.plan import OpenWriter, forecast_lines
+from skill_health.drafts.asking.run import DraftingOutcome, DraftingTerms
 from skill_health.drafts.store import (
     add_drafts,
     digest_content,
@@ -45,6 +37,14 @@ from skill_health.drafts.tasks.folder import digest_task, load_folder, task_file
 from skill_health.drafts.tasks.model import DraftedTask, find_form_flaws, flaw, sort_flaws
 from skill_health.drafts.tasks.programs import run_in_sandbox
 from skill_health.drafts.tasks.questions import ask_clear, ask_proposals, ask_task, read_clear
+from skill_health.drafts.tasks.stage import (
+    SEED,
+    StageAnswer,
+    StageQuestion,
+    ask_stage,
+    prepare_stage,
+    spent_after,
+)
 from skill_health.drafts.tasks.subject import NOT_HERE, DraftSubject
 from skill_health.drafts.tasks.templates._api import task_templates
 from skill_health.drafts.tasks.validate import (
@@ -61,9 +61,6 @@ from skill_health.effectiveness.workspace.scripts import ScriptOptions
 from skill_health.text.numbers import count
 from skill_health.text.similarity import terms as words
 
-SEED = 1
-"""The seed of the split of drafted tasks."""
-
 
 @dataclass(frozen=True, slots=True)
 class DraftTerms:
@@ -71,7 +68,7 @@ class DraftTerms:
 
     `most` proposals are made of each subject; with `straight` all that no program rejects are turned into tasks without
     waiting for a person. `writer` is the model that drafts, None for templates; `reviewer` may only reject. Scripts run
-    on the terms `scripts`. `keys` are kept out of files.
+    on the terms `scripts`.
     """
 
     root: str
@@ -82,18 +79,17 @@ class DraftTerms:
     straight: bool = False
     writer: OpenWriter | None = None
     reviewer: OpenWriter | None = None
-    prices: PriceTable | None = None
-    asking: QuestionTerms = field(default_factory=QuestionTerms)
-    keys: tuple[str, ...] = ()
+    routing: RouterSettings = field(default_factory=RouterSettings)
+    asking: DraftingTerms = field(default_factory=DraftingTerms)
     anew: bool = False
 
 
 class DraftingStopped(Exception):
     """A run of questions that is not over: some have no answer, for the given reason."""
 
-    def __init__(self, asked: AskedQuestions) -> None:
-        super().__init__(asked.reason)
-        self.asked = asked
+    def __init__(self, ended: DraftingOutcome) -> None:
+        super().__init__(ended.reason)
+        self.ended = ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +109,7 @@ class TaskDrafting:
     def __init__(self, subjects: Sequence[DraftSubject], around: DraftSurroundings, terms: DraftTerms) -> None:
         self.subjects, self.around, self.terms = tuple(subjects), around, terms
         self.unanswered: dict[tuple[str, ...], int] = {}
-        self._spent = terms.asking.before
+        self._asking = terms.asking
         self._templates: dict[str, DraftedTask] = {}
 
     def draft(self) -> None:
@@ -121,18 +117,19 @@ class TaskDrafting:
         self.propose()
         self.make_tasks()
 
-    def forecast(self) -> list[str]:
+    def forecast(self) -> Iterator[str]:
         """What would be asked first and at most, for people; nothing is asked or written."""
         on = self.terms
-        if on.writer is None or on.prices is None:
-            return ["no model is named: templates draft, and nothing is asked"]
-        context = on.writer.provider.context
-        questions = [ask_proposals(subject, on.most, context) for subject in self.subjects]
-        prepared = prepare_questions("proposals", questions, on.writer, on.prices, on.reports, on.time, (), on.anew)
-        most = on.most * len(self.subjects)
-        later = f"then at most {count(most, 'call')} for tasks"
+        if on.writer is None:
+            yield "no model is named: templates draft, and nothing is asked"
+            return
+        questions = [ask_proposals(subject, on.most, self._context()) for subject in self.subjects]
+        prepared = prepare_stage(questions, on.writer, on.routing, on.reports, on.time, on.anew)
+        if prepared.run is not None:
+            yield from forecast_lines(prepared.run, on.asking.max_runs, on.asking.max_usd)
         asked = f", and as many to {on.reviewer.spec} about clarity" if on.reviewer else ""
-        return [*prepared.forecast.lines(), f"  {later}{asked}; each stage shows its own forecast"]
+        most = count(on.most * len(self.subjects), "call")
+        yield f"then at most {most} for tasks{asked}; each stage shows its own forecast"
 
     def propose(self) -> None:
         """Write the proposals of every subject that this maker has not been asked for before."""
@@ -155,7 +152,7 @@ class TaskDrafting:
         questions = [ask_proposals(subject, self.terms.most, self._context()) for subject in self.subjects]
         answers = self._ask("proposals", questions, self.terms.writer)
         for subject, question in zip(self.subjects, questions, strict=True):
-            answer = answers.get(question.id)
+            answer = answers.get(question.name)
             if answer is None or answer.text is None:
                 self._miss(subject)
                 continue
@@ -168,9 +165,9 @@ class TaskDrafting:
                 continue
             yield subject, [(each, origin) for each in found]
 
-    def _origin(self, answer: DraftAnswer) -> DraftOrigin:
+    def _origin(self, answer: StageAnswer) -> DraftOrigin:
         assert self.terms.writer is not None
-        resolved = answer.result.resolved_model or ""
+        resolved = answer.answer.resolved_model or ""
         return DraftOrigin(by="model", model=self.terms.writer.spec, resolved=resolved, run=answer.run)
 
     def _context(self) -> int:
@@ -227,7 +224,7 @@ class TaskDrafting:
         self, subject: DraftSubject, content: ProposalContent, origin: DraftOrigin, flaws: tuple[DraftFlaw, ...]
     ) -> ProposalDraft:
         draft = structs.replace(self._new_proposal(subject, content, origin), flaws=flaws)
-        return settle_draft(draft, "rejected", "validation", self.terms.time, flaws[0].message)
+        return settle_draft(draft, "rejected", "validation", self.terms.time, flaws[0].message, flaws[0].kind)
 
     def _proposals(self, subject: DraftSubject) -> list[ProposalDraft]:
         """The proposals of this maker for a subject as it is now, in the order of their ids."""
@@ -274,13 +271,13 @@ class TaskDrafting:
         found = []
         for subject, proposal in wanted:
             answer = answers.get(proposal.id)
-            if answer is None or (answer.text is None and answer.result.status != "refusal"):
+            if answer is None or (answer.text is None and answer.answer.status != "refusal"):
                 self._miss(subject)
                 continue
             origin = self._origin(answer)
             try:
                 if answer.text is None:
-                    raise BadAnswer(flaw("no-answer", answer.result.error or "the model refused to answer"))
+                    raise BadAnswer(flaw("no-answer", answer.answer.error or "the model refused to answer"))
                 drafted = read_task(answer.text)
             except BadAnswer as error:
                 found.append((subject, _Made(proposal, None, (error.flaw,), origin, (answer.text or "")[: 1 << 18])))
@@ -371,6 +368,7 @@ class TaskDrafting:
                 "model" if review == "ambiguous" else "validation",
                 self.terms.time,
                 flaws[0].message,
+                flaws[0].kind,
             )
         place = task_place(self.terms.root, draft)
         if task is not None and not os.path.lexists(draft_path(self.terms.root, draft)):
@@ -380,18 +378,16 @@ class TaskDrafting:
             write_folder(files, place)
         add_drafts(self.terms.root, [draft])
 
-    def _ask(self, stage: str, questions: Sequence[DraftQuestion], writer: OpenWriter | None) -> dict[str, DraftAnswer]:
+    def _ask(self, stage: str, questions: Sequence[StageQuestion], writer: OpenWriter | None) -> dict[str, StageAnswer]:
         """Ask a model what it has not answered yet. Raises DraftingStopped where some have no answer."""
         on = self.terms
-        assert writer is not None and on.prices is not None
-        prepared = prepare_questions(stage, questions, writer, on.prices, on.reports, on.time, on.keys, on.anew)
-        if prepared.place is not None:
-            print_lines(prepared.forecast.lines())
-        asked = ask_questions(prepared, replace(on.asking, before=self._spent), sys.stderr)
-        self._spent = asked.spent
-        if asked.left:
-            raise DraftingStopped(asked)
-        return dict(asked.answers)
+        assert writer is not None
+        prepared = prepare_stage(questions, writer, on.routing, on.reports, on.time, on.anew)
+        answers, ended = ask_stage(prepared, self._asking, sys.stderr)
+        self._asking = spent_after(ended, self._asking)
+        if ended is not None and ended.left:
+            raise DraftingStopped(ended)
+        return answers
 
 
 def is_drafted_by(origin: DraftOrigin, writer: OpenWriter | None) -> bool:

@@ -7,12 +7,13 @@ from collections.abc import Callable
 
 from skill_health.core.strict_json import quote
 from skill_health.documents.proposal_draft import ProposalContent
-from skill_health.drafts.asking.run import DraftQuestion
+from skill_health.drafts.asking.plan import DraftQuestion
 from skill_health.drafts.tasks.answers import CHECKS, BadAnswer, parse_answer, read_proposals, read_task
 from skill_health.drafts.tasks.model import flaw
+from skill_health.drafts.tasks.stage import StageQuestion
 from skill_health.drafts.tasks.subject import HERE, MOST_MATERIAL, NOT_HERE, DraftSubject, material_parts
 from skill_health.effectiveness.checks._api import check_kinds
-from skill_health.effectiveness.judge.asking.question import fence_parts
+from skill_health.effectiveness.judge.asking.question import JudgeQuestion, fence_parts
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._scripts import text_of
 
@@ -84,21 +85,15 @@ def _room(context: int, wanted: int, rules: str) -> tuple[int, int]:
     return answer, max(1_000, min(MOST_MATERIAL, _CHARS_EACH * (context - answer) - len(rules)))
 
 
-def ask_proposals(subject: DraftSubject, most: int, context: int = 0) -> DraftQuestion:
+def ask_proposals(subject: DraftSubject, most: int, context: int = 0) -> StageQuestion:
     """The question for at most so many proposals, for a model that takes so many tokens (0: all that there is)."""
     tokens, room = _room(context, _PROPOSAL_TOKENS, PROPOSAL_RULES)
     parts = material_parts(subject, room)
     posed = fence_parts(PROPOSAL_RULES.replace("MOST", str(most)), parts)
-    return DraftQuestion(
-        _name(subject),
-        posed.system,
-        posed.text,
-        tokens,
-        lambda text: _form_of(lambda: read_proposals(text, most, ())),
-    )
+    return _pose(_name(subject), posed, tokens, lambda text: read_proposals(text, most, ()))
 
 
-def ask_task(subject: DraftSubject, proposal: ProposalContent, name: str, context: int = 0) -> DraftQuestion:
+def ask_task(subject: DraftSubject, proposal: ProposalContent, name: str, context: int = 0) -> StageQuestion:
     """The question for the task of a proposal, which has this name; `context` is as in `ask_proposals`."""
     tokens, room = _room(context, _TASK_TOKENS, TASK_RULES)
     kinds = "".join(f"  {kind}: {', '.join(check_kinds()[kind].KEYS)}\n" for kind in CHECKS)
@@ -111,19 +106,17 @@ def ask_task(subject: DraftSubject, proposal: ProposalContent, name: str, contex
     }
     parts = material_parts(subject, room) | {"proposal": json.dumps(told, ensure_ascii=False, indent=1)}
     posed = fence_parts(TASK_RULES.replace("{CHECKS}", kinds), parts)
-    return DraftQuestion(name, posed.system, posed.text, tokens, lambda text: _form_of(lambda: read_task(text)))
+    return _pose(name, posed, tokens, read_task)
 
 
-def ask_clear(task: Task) -> DraftQuestion:
+def ask_clear(task: Task) -> StageQuestion:
     """The question whether an instruction is clear."""
     goal = task.rubric.of_group("goal") if task.rubric else ()
     parts = {"request": task.prompt}
     parts |= {f"file {file.path}": (text_of(file) or "")[:8_000] for file in task.files}
     parts["items of the goal"] = "\n".join(f"- {each.text}" for each in goal)
     posed = fence_parts(CLEAR_RULES, parts)
-    return DraftQuestion(
-        task.id, posed.system, posed.text, _CLEAR_TOKENS, lambda text: _form_of(lambda: read_clear(text))
-    )
+    return _pose(task.id, posed, _CLEAR_TOKENS, read_clear)
 
 
 def read_clear(text: str) -> str:
@@ -135,13 +128,17 @@ def read_clear(text: str) -> str:
     return (quote(why.strip(), 300) if why.strip() else "no reason given") if ambiguous else ""
 
 
-def _form_of(read: Callable[[], object]) -> tuple[str, ...]:
-    """What is wrong with the form of an answer, for which it is asked for once more; () for nothing."""
-    try:
-        read()
-    except BadAnswer as error:
-        return (error.flaw.kind,) if error.flaw.kind in ("no-answer", "wrong-form") else ()
-    return ()
+def _pose(name: str, posed: JudgeQuestion, tokens: int, read: Callable[[str], object]) -> StageQuestion:
+    """A question whose answer is asked for once more where it is not in the form of its reader."""
+
+    def form(text: str) -> str:
+        try:
+            read(text)
+        except BadAnswer as error:
+            return error.flaw.kind if error.flaw.kind in ("no-answer", "wrong-form") else ""
+        return ""
+
+    return StageQuestion(name, DraftQuestion(posed.text, posed.system), tokens, form)
 
 
 def _name(subject: DraftSubject) -> str:
