@@ -51,12 +51,13 @@ def draft_lines(shown: ShownDraft, place: str) -> Iterator[str]:
     """A draft as safe lines; every line of a foreign text is set off."""
     yield f"{place}  {clean(shown.title)}"
     for name, value in shown.fields:
-        yield from _field_lines(name, value)
+        yield from field_lines(name, value)
     for note in shown.notes:
         yield from wrapped(f"  note: {note}", _WIDTH, "        ")
 
 
-def _field_lines(name: str, value: str) -> Iterator[str]:
+def field_lines(name: str, value: str) -> Iterator[str]:
+    """A name and a text of any origin beside it, as safe lines."""
     lines = value.split("\n")
     for at, line in enumerate(lines[:_MOST_LINES]):
         for part in wrapped(line, _WIDTH - 13):

@@ -37,6 +37,12 @@ if TYPE_CHECKING:
 @click.option(
     "--without-model", is_flag=True, help="From templates, though the configuration names models (the default)."
 )
+@click.option(
+    "--from-transcripts",
+    is_flag=True,
+    help="From logs of Claude Code, Codex and OpenCode: the usual ones, or PATHs among the arguments.",
+)
+@click.option("--yes", is_flag=True, help="With --from-transcripts: write without asking.")
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of the split (from the configuration, else 1).")
 @moment_option
 def command(skills: tuple[str, ...], **options: Any) -> int:
@@ -45,9 +51,15 @@ def command(skills: tuple[str, ...], **options: Any) -> int:
     Without --model they are filled templates over what the skill says of itself, which are weaker. Each is held against
     our rules, put into a part of the test set, and kept in drafts/prompts until `skill-health draft review`. Without
     SKILL it is for every skill of the collection.
+
+    With --from-transcripts they are what users of agents asked for when a skill of the collection was loaded, without
+    keys, addresses and numbers of persons. They are shown, and nothing is written until you say so.
     """
     from skill_health.drafts.material import choose_skills, collection_of, load_collection
 
+    logs: tuple[str, ...] = ()
+    if options["from_transcripts"]:
+        skills, logs = _part(skills)
     paths = collection_of(skills, options["collection"])
     collection = load_collection(paths, options["config_file"], options["namesakes"])
     print_lines(collection.notes)
@@ -56,7 +68,63 @@ def command(skills: tuple[str, ...], **options: Any) -> int:
         raise click.UsageError("--model and --without-model exclude each other")
     if options["check_model"] and not options["model"]:
         raise click.UsageError("--check-model looks at what --model writes: name one")
+    if options["from_transcripts"]:
+        if options["model"]:
+            raise click.UsageError("--model and --from-transcripts exclude each other")
+        return _take(collection, chosen, logs, options)
     return _ask(collection, chosen, options) if options["model"] else _fill(collection, chosen, options)
+
+
+def _part(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The skills and the logs among the arguments: a log is a path that is there and no folder of a skill."""
+    import os
+
+    from skill_health.discovery.listing import has_skill, is_skill_name
+
+    def is_log(word: str) -> bool:
+        return (
+            os.path.exists(word)
+            and not is_skill_name(os.path.basename(word))
+            and not (os.path.isdir(word) and has_skill(word))
+        )
+
+    return tuple(word for word in words if not is_log(word)), tuple(word for word in words if is_log(word))
+
+
+def _take(
+    collection: DraftingCollection, chosen: tuple[ListedSkill, ...], logs: tuple[str, ...], options: dict[str, Any]
+) -> int:
+    """Show what would be drafted from logs, ask, and write it."""
+    from skill_health.documents.prompt_draft import PromptDraft
+    from skill_health.drafts.from_logs import find_logs, propose_from_logs, shown_lines
+    from skill_health.drafts.prompts.propose import build_drafts
+    from skill_health.drafts.store import add_drafts, read_drafts
+
+    found = propose_from_logs(collection, chosen, find_logs(logs))
+    print_lines(found.notes)
+    stored = read_drafts(collection.root, PromptDraft)
+    print_lines(stored.problems)
+    time = options["time"] or datetime.now(UTC)
+    made = build_drafts(collection, found.proposed, stored.drafts, _seed(collection, options), time, options["most"])
+    kept = [draft for draft in made if draft.state == "proposed"]
+    for line in shown_lines(kept, made):
+        click.echo(line)
+    if not kept:
+        click.echo("No new draft.")
+        return CLEAN
+    if options["dry_run"]:
+        print_lines(["dry run: nothing was written"])
+        return CLEAN
+    if not options["yes"]:
+        click.echo(f"Write these {len(kept)} drafts into drafts/prompts? [y/N] ", nl=False)
+        answer = sys.stdin.readline() if sys.stdin is not None else ""
+        click.echo()
+        if answer.strip().lower() not in ("y", "yes"):
+            click.echo("Nothing was written.")
+            return CLEAN
+    written = add_drafts(collection.root, kept)
+    click.echo(f"{len(written)} drafts were written. Look at them by `skill-health draft review`.")
+    return CLEAN
 
 
 def _fill(collection: DraftingCollection, chosen: tuple[ListedSkill, ...], options: dict[str, Any]) -> int:
