@@ -73,7 +73,7 @@ class NeedFrequency(Record, frozen=True, kw_only=True):
     """The skills that need it."""
     n: Annotated[int, Meta(ge=1)]
     """All skills."""
-    share: Share
+    value: Share
     """The one divided by the other."""
     low: Share
     """The lower end of Wilson's 95 % interval; it is that of a sample, where the collection is taken for one."""

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 from skill_health.core.boundary import Boundary
 from skill_health.discovery.corpus import Discovery
-from skill_health.documents.needs_report import NeedFrequency, NeedPlace, NeedsOfSkill, NeedsReport, SkillNeed
+from skill_health.documents.needs_report import (
+    NeedCategory,
+    NeedFrequency,
+    NeedPlace,
+    NeedsOfSkill,
+    NeedsReport,
+    SkillNeed,
+)
 from skill_health.needs.find import all_categories, find_needs
 from skill_health.needs.model import SkillNeeds
 from skill_health.needs.reading.read import ReadText
@@ -18,7 +26,7 @@ _SNIFFED = 8_000
 
 
 def needs_of_collection(discovery: Discovery) -> tuple[SkillNeeds, ...]:
-    """What each readable skill needs, by the path of its SKILL.md. Links that lead out of the repository are not followed."""
+    """What each readable skill needs, by the path of its SKILL.md. No link out of the repository is followed."""
     boundary = Boundary(discovery.root)
     read = bundled_reader(boundary)
     found = []
@@ -50,8 +58,8 @@ def need_frequencies(found: Iterable[SkillNeeds]) -> tuple[NeedFrequency, ...]:
         low, high = wilson_interval(count, len(skills))
         rows.append(
             NeedFrequency(
-                category=category, title=module.TITLE, count=count, n=len(skills), share=count / len(skills), low=low, high=high,
-            )  # type: ignore[arg-type]
+                category=cast(NeedCategory, category), title=module.TITLE, count=count, n=len(skills), value=count / len(skills), low=low, high=high,
+            )
         )  # fmt: skip
     return tuple(rows)
 
@@ -72,7 +80,7 @@ def needs_record(found: SkillNeeds) -> NeedsOfSkill:
         name=found.name,
         needs=tuple(
             SkillNeed(
-                category=need.category,  # type: ignore[arg-type]
+                category=cast(NeedCategory, need.category),
                 evidence=tuple(
                     NeedPlace(
                         path=each.path, line=each.line, kind=each.kind.value, subject=each.subject, text=each.text

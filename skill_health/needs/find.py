@@ -22,7 +22,7 @@ _AGAIN = 0.5
 
 
 class CategoryModule(Protocol):
-    """A module of `categories/`: where it stands in table 1 of the paper, what it is called there, and what it means."""
+    """A module of `categories/`: its place and title in table 1 of the paper, and what it means."""
 
     ORDER: int
     TITLE: str
@@ -37,7 +37,7 @@ def all_categories() -> dict[str, CategoryModule]:
     """The categories by their names, in their order."""
     found = {}
     for name in plugin_names(categories.__path__):
-        module: CategoryModule = import_module(f"{categories.__name__}.{name}")  # type: ignore[assignment]
+        module: CategoryModule = import_module(f"{categories.__name__}.{name}")
         found[name.replace("_", "-")] = module
     return dict(sorted(found.items(), key=lambda each: each[1].ORDER))
 

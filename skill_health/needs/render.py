@@ -41,14 +41,5 @@ def _lines(need: SkillNeed, skill: NeedsOfSkill) -> Iterator[str]:
 
 def frequency_table(frequencies: Sequence[NeedFrequency]) -> Table:
     """The share of skills that need each category, in per cent with Wilson's 95 % interval."""
-    rows = [(each.title, each.category, f"{each.count:,} of {each.n:,}", share(_Shown(each))) for each in frequencies]
+    rows = [(each.title, each.category, f"{each.count:,} of {each.n:,}", share(each)) for each in frequencies]
     return Table(("category", "key", "skills", "% [95 %]"), rows)
-
-
-class _Shown:
-    """A frequency as a number with its interval."""
-
-    def __init__(self, frequency: NeedFrequency) -> None:
-        self.value: float | None = frequency.share
-        self.low: float | None = frequency.low
-        self.high: float | None = frequency.high

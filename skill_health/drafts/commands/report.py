@@ -15,10 +15,14 @@ def command(path: str, format_: str) -> int:
     from skill_health.discovery.roots import find_root
     from skill_health.documents._record import encode_record
     from skill_health.documents.prompt_draft import PromptDraft
+    from skill_health.documents.proposal_draft import ProposalDraft
+    from skill_health.documents.task_draft import TaskDraft
     from skill_health.drafts.report import build_draft_report, report_text
     from skill_health.drafts.store import read_drafts
 
-    found = read_drafts(find_root((path,)), PromptDraft)
-    report = build_draft_report(found.drafts, found.problems)
+    root = find_root((path,))
+    prompts, proposals, tasks = (read_drafts(root, kind) for kind in (PromptDraft, ProposalDraft, TaskDraft))
+    drafts = (*prompts.drafts, *proposals.drafts, *tasks.drafts)
+    report = build_draft_report(drafts, (*prompts.problems, *proposals.problems, *tasks.problems))
     click.echo(encode_record(report) if format_ == "json" else report_text(report), nl=False)
     return CLEAN

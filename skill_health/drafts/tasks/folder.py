@@ -66,6 +66,22 @@ def _as_json(values: Mapping[str, Any]) -> bytes:
     return (json.dumps(values, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "surrogatepass")
 
 
+def shown_task(task: Task) -> str:
+    """The parts of a task that a person edits most, its instruction and criteria, as JSON."""
+    criteria = [_criterion_values(each) for each in (task.rubric.criteria if task.rubric else ())]
+    return _as_json({"instruction": task.prompt, "criteria": criteria}).decode("utf-8", "replace")
+
+
+def written_parts(data: Mapping[str, Any]) -> dict[str, bytes]:
+    """The files of a folder that these parts are. Raises ValueError for what is no instruction with criteria."""
+    if set(data) != {"instruction", "criteria"} or not isinstance(data["instruction"], str):
+        raise ValueError("it has other keys than instruction and criteria")
+    if not isinstance(data["criteria"], list):
+        raise ValueError("criteria is no list")
+    rubric = {"goal_weight": 0.5, "criteria": data["criteria"]}
+    return {PROMPT: data["instruction"].encode("utf-8", "surrogatepass"), RUBRIC: _as_json(rubric)}
+
+
 def write_folder(files: tuple[File, ...], place: str) -> None:
     """Write a task into a new folder; after a kill it is there whole or not at all. Raises AbortedError.
 

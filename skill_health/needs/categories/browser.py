@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
 from skill_health.needs.reading.programs import facts_of
-from skill_health.needs.reading.read import SkillReading, phrase, said
+from skill_health.needs.reading.read import SkillReading, phrase, signs_of_phrase
 from skill_health.text.patterns import lazy
 
 ORDER = 12
@@ -17,12 +17,19 @@ _PACKAGES = frozenset(
     "playwright selenium puppeteer @playwright/test pyppeteer puppeteer-core undetected_chromedriver splinter pyautogui browser_use".split()
 )
 _SAID = phrase(
-    "browser|playwright|puppeteer|chrome|screenshot|selenium|devtools|cypress|click|rendered page|live page|headless",
-    r"\b(?:use|using|open|launch|drive|via|with|through|run|start|control|automate|navigate|requires?|in)\b[^.\n]{0,30}\b(playwright|puppeteer|selenium|chrome[- ]devtools|agent-browser|headless (?:browser|chrome|chromium)|browser (?:tool|automation|session|control|tab|window)s?|the browser|a browser|a real browser)\b|"
-    r"\b(?:take|capture|grab)\b[^.\n]{0,20}\b(screenshots?)\b|\b(playwright|chrome-devtools|puppeteer)[\W_]{1,3}(?:mcp|cli|script|test)|\b(real browser|browser automation|dom snapshot)\b",
+    "ui automation|browser|playwright|puppeteer|chrome|screenshot|selenium|devtools|cypress|click|rendered page|live page|headless",
+    r"\b(?:use|using|open|launch|drive|via|with|through|run|start|control|automate|navigate|requires?|"
+    r"in)\b[^.\n]{0,30}\b(playwright|puppeteer|selenium|chrome[- ]devtools|agent-browser|headless (?:browser|"
+    r"chrome|chromium)|browser (?:tool|automation|session|control|tab|window)s?|the browser|a browser|a real "
+    r"browser)\b|"
+    r"\b(?:take|capture|grab)\b[^.\n]{0,20}\b(screenshots?)\b|\b(playwright|chrome-devtools|"
+    r"puppeteer)[\W_]{1,3}(?:mcp|cli|script|test)|\b(ui automation|real browser|browser automation|dom "
+    r"snapshot)\b",
 )
 _ABOUT = lazy(
-    r"\b(playwright|puppeteer|selenium|browser automation|browser-based|headless browser|web automation|automat\w+ (?:a |the )?(?:web )?browsers?|screenshots? of|e2e test\w*|end-to-end (?:browser )?test\w*|web scraping|chrome devtools|in (?:a|the) browser|browser testing|gui)\b"
+    r"\b(playwright|puppeteer|selenium|browser automation|browser-based|headless browser|web automation|"
+    r"automat\w+ (?:a |the )?(?:web )?browsers?|screenshots? of|e2e test\w*|end-to-end (?:browser )?test\w*|"
+    r"web scraping|chrome devtools|in (?:a|the) browser|browser testing|gui)\b"
 )
 _IMPORT = lazy(r"(?m)\b(?:from|import|require\()\s*[\"']?(playwright|@playwright/test|puppeteer|selenium|pyautogui)\b")
 
@@ -77,4 +84,4 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         yield reading.sign(
             0.9 * statement.weight, EvidenceKind.SERVER, "browser tools", statement.line, statement.shown
         )
-    yield from said(reading, _SAID, 0.45, "")
+    yield from signs_of_phrase(reading, _SAID, 0.45, "")

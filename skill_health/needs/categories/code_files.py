@@ -11,21 +11,29 @@ from skill_health.text.patterns import lazy
 
 ORDER = 9
 TITLE = "Existing code files (outside the skill)"
-MEANING = "Particular files outside of the skill must be there, which it names by path or kind: AGENTS.md, package.json, a configuration, files of another skill."
+MEANING = (
+    "Particular files outside of the skill must be there, which it names by path or kind: AGENTS.md, "
+    "package.json, a configuration, files of another skill."
+)
 
 _FILE = lazy(
-    r"`([~.\w<>{}$*/-]*[\w*>}-]\.(?:md|json|jsonl|ya?ml|toml|cfg|ini|conf|lock|config|csproj|sln|props|xml|gradle|mod|txt|py|ts|tsx|js|fc|sol|rs|go|env|config\.[jt]s|prisma|tf))`|"
-    r"(?<![\w/.])((?:~/|\./|\.[a-z][\w-]+/)[\w./-]{2,80}|AGENTS\.md|CLAUDE\.md|GEMINI\.md|MEMORY\.md|package\.json|pyproject\.toml|Cargo\.toml|go\.mod|tsconfig\.json|README\.md|CHANGELOG\.md|Makefile|Dockerfile|\.mcp\.json)(?![\w/])"
+    r"`([~.\w<>{}$*/-]*[\w*>}-]\.(?:md|json|jsonl|ya?ml|toml|cfg|ini|conf|lock|config|csproj|sln|props|xml|"
+    r"gradle|mod|txt|py|ts|tsx|js|fc|sol|rs|go|env|config\.[jt]s|prisma|tf))`|"
+    r"(?<![\w/.])((?:~/|\./|\.[a-z][\w-]+/)[\w./-]{2,80}|AGENTS\.md|CLAUDE\.md|GEMINI\.md|MEMORY\.md|"
+    r"package\.json|pyproject\.toml|Cargo\.toml|go\.mod|tsconfig\.json|README\.md|CHANGELOG\.md|Makefile|"
+    r"Dockerfile|\.mcp\.json)(?![\w/])"
 )
 _READS = lazy(
     r"\b(?:read|reads|load|loads|open|opens|parse|parses|check|checks|inspect|inspects|find|locate|from|edit|edits|update|updates|modify|modifies|"
-    r"consult|review|look (?:at|for|in|up)|scan|scans|use|uses|using|requires?|needs?|against|per|follow|in|input|verify|defined|exists?|matches|extract|audit)\b"
+    r"consult|review|look (?:at|for|in|up)|scan|scans|use|uses|using|requires?|needs?|against|per|follow|in|"
+    r"input|verify|inputs?|defined|exists?|matches|extract|audit)\b"
 )
 _MAKES = lazy(
     r"\b(?:creat|writ|sav|generat|output|produc|export|stor|append|scaffold|emit|add to|placed? in|put)\w*\b[^.\n]{0,50}$"
 )
 _SIBLING = lazy(
-    r"\b(?:invoke|load|use|run|follow(?:ing)?|dispatch(?:es)?(?: to)?|hand(?:s)? off to|delegate(?:s)? to|requires?|depends on|via|per|call|route(?:s)? to)\b[^.\n]{0,30}"
+    r"\b(?:invoke|load|use|run|follow(?:ing)?|dispatch(?:es)?(?: to)?|hand(?:s)? off to|delegate(?:s)? to|"
+    r"requires?|depends on|via|per|call|route(?:s)? to)\b[^.\n]{0,30}"
     r"(?:the )?`/?([a-z][\w-]*(?::[a-z][\w-]*)?)` (?:skill|agent|workflow|snapshot)|\bskill:([a-z][\w-]+)"
 )
 _ALWAYS = frozenset(
@@ -101,6 +109,10 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 ):
                     yield reading.sign(0.6 * placed.weight, EvidenceKind.FILE, base, placed.line, placed.command.text)
     yield from _plugin_files(reading)
+    if match := _ROUTER.search(reading.about):
+        yield reading.sign(0.7, EvidenceKind.FILE, "the skills that it routes to", reading.about_line, match[0])
+    for statement in reading.statements_with(("sub-skill", "subskill", "member skill", "sibling skill", "skill tool")):
+        yield reading.sign(0.5 * statement.weight, EvidenceKind.FILE, "other skills", statement.line, statement.shown)
     for statement in reading.statements_with(("skill", "agent", "workflow")):
         if statement.weight > 0 and statement.role not in (Role.WHEN, Role.ASIDE):
             for match in _SIBLING.finditer(statement.text):
@@ -111,6 +123,9 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                     )
 
 
+_ROUTER = lazy(
+    r"\b(?:router|routes? (?:to|requests?|between)|entry point for|dispatches to|orchestrat\w+ (?:the )?(?:other )?skills)\b"
+)
 _PLUGIN = lazy(r"\$\{?(?:CLAUDE|CODEX)?_?PLUGIN_ROOT\}?/([\w./<>{}*-]{2,120})")
 
 
@@ -152,6 +167,8 @@ def _of_statement(statement: Statement, reading: SkillReading, own: set[str]) ->
             if base in _ALWAYS
             else 0.05
         )
+        if reads and name.startswith("../") and base == "skill.md":
+            weight = 1.0
         if is_conditional(statement.text, match.start()) or "exists" in statement.text[match.end() : match.end() + 30]:
             weight *= 0.4
         yield reading.sign(weight * statement.weight, EvidenceKind.FILE, base, statement.line, statement.shown)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
 from skill_health.needs.reading.programs import facts_of
-from skill_health.needs.reading.read import SkillReading, phrase, said
+from skill_health.needs.reading.read import SkillReading, phrase, signs_of_phrase
 from skill_health.text.patterns import lazy
 
 ORDER = 11
@@ -15,19 +15,28 @@ MEANING = "A database must be reachable: SQL, a warehouse, a vector store, Redis
 
 _URL = lazy(r"\b(?:postgres(?:ql)?|mysql|mongodb(?:\+srv)?|redis|mssql|clickhouse|neo4j|bolt|snowflake|jdbc:\w+)://")
 _PACKAGES = frozenset(
-    "psycopg2 psycopg asyncpg pymysql pymongo redis sqlalchemy mysql snowflake clickhouse_connect duckdb neo4j chromadb qdrant_client pinecone weaviate pg mysql2 mongoose ioredis cassandra pyodbc oracledb".split()
+    "psycopg2 psycopg asyncpg pymysql pymongo redis sqlalchemy mysql snowflake clickhouse_connect duckdb "
+    "neo4j chromadb qdrant_client pinecone weaviate pg mysql2 mongoose ioredis cassandra pyodbc oracledb".split()
 )
 _SAID = phrase(
     "database|warehouse|snowflake|bigquery|postgres|mysql|redshift|databricks|mongodb|vector store|redis|sqlite|clickhouse|supabase|duckdb",
-    r"\b(?:query|queries|querying|connect(?:s|ed|ing)? to|run (?:sql|queries|the query)|execut\w+ (?:sql|queries|the query)|explore|read[- ]only access to|access to|inspect|against|into|from|requires?|needs?|running)\b[^.\n]{0,30}"
-    r"\b((?:the |your |a |live |production )*(?:database|data ?warehouse|warehouse|snowflake|bigquery|postgres(?:ql)?|mysql|redshift|databricks|mongodb|vector (?:store|database)|redis|clickhouse|supabase database))\b",
+    r"\b(?:query|queries|querying|connect(?:s|ed|ing)? to|run (?:sql|queries|the query)|execut\w+ (?:sql|"
+    r"queries|the query)|explore|read[- ]only access to|access to|inspect|against|into|from|requires?|needs?|"
+    r"running)\b[^.\n]{0,30}"
+    r"\b((?:the |your |a |live |production )*(?:database|data ?warehouse|warehouse|snowflake|bigquery|"
+    r"postgres(?:ql)?|mysql|redshift|databricks|mongodb|vector (?:store|database)|redis|clickhouse|supabase "
+    r"database))\b",
 )
 _NAMES = lazy(
-    r"^(?:DATABASE_URL|DB_(?:HOST|URL|NAME|USER|PASSWORD|CONNECTION\w*)|PG(?:HOST|DATABASE|PASSWORD|USER)|POSTGRES_\w+|MYSQL_\w+|MONGO\w*_UR[IL]|REDIS_(?:URL|HOST)|SNOWFLAKE_\w+|NEO4J_\w+|CLICKHOUSE_\w+|\w*_DATABASE_URL|QDRANT_URL)$"
+    r"^(?:DATABASE_URL|DB_(?:HOST|URL|NAME|USER|PASSWORD|CONNECTION\w*)|PG(?:HOST|DATABASE|PASSWORD|USER)|"
+    r"POSTGRES_\w+|MYSQL_\w+|MONGO\w*_UR[IL]|REDIS_(?:URL|HOST)|SNOWFLAKE_\w+|NEO4J_\w+|CLICKHOUSE_\w+|"
+    r"\w*_DATABASE_URL|QDRANT_URL)$"
 )
 _DOLLAR = lazy(r"\$\{?([A-Z][A-Z0-9_]{2,40})")
 _ABOUT = lazy(
-    r"\b(?:quer(?:y|ies|ying)|explor|analy[sz]|optimi[sz]|inspect|connect|debug|administ|run|migrat)\w*\b[^.\n]{0,50}\b(?:databases?|warehouses?|snowflake|bigquery|postgres\w*|mysql|redshift|mongodb|clickhouse|redis|sql quer\w+)\b"
+    r"\b(?:quer(?:y|ies|ying)|explor|analy[sz]|optimi[sz]|inspect|connect|debug|administ|run|"
+    r"migrat)\w*\b[^.\n]{0,50}\b(?:databases?|warehouses?|snowflake|bigquery|postgres\w*|mysql|redshift|"
+    r"mongodb|clickhouse|redis|sql quer\w+)\b"
 )
 
 
@@ -91,4 +100,4 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                     f"{script.file} reads {use.name}",
                     script.path,
                 )
-    yield from said(reading, _SAID, 0.45, "")
+    yield from signs_of_phrase(reading, _SAID, 0.45, "")

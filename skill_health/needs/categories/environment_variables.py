@@ -14,12 +14,13 @@ ORDER = 5
 TITLE = "Env variables setup"
 MEANING = "Variables that the skill names must be set for it to run, keys included."
 
-_PLACEHOLDER = lazy(r"=[\"']?(?:your|my|<|\.\.\.|xxx|\$\(|\{|/path/|path/|sk-|\*)", 2)
+_PLACEHOLDER = lazy(r"=[\"']?(?:your|my|<|\.\.\.|xxx|\{|/path/|path/|sk-|\*)", 2)
 _EXPORT = frozenset(("export", "setx", "set"))
 _DOLLAR = lazy(r"\$\{?(?:env:)?([A-Z][A-Z0-9]*_[A-Z0-9_]{1,60})(\}|:-|:\?)?")
 _NAME = lazy(r"(?<![\w$/-])([A-Z][A-Z0-9]{1,30}(?:_[A-Z0-9]{1,30})+)(?![\w/(-]|\.[a-z])")
 _SETS = lazy(
-    r"\benv(?:ironment)?[- ]var(?:iable)?s?\b|\.env\b|\bexport(?:ed|s)?\b|\b(?:set|setting|define) `?\$?[a-z0-9]+_[a-z0-9_]+|\$\{?[a-z0-9]+_[a-z0-9_]+"
+    r"\benv(?:ironment)?[- ]var(?:iable)?s?\b|\.env\b|\bexport(?:ed|s)?\b|\b(?:set|setting|define) "
+    r"`?\$?[a-z0-9]+_[a-z0-9_]+|\$\{?[a-z0-9]+_[a-z0-9_]+"
 )
 _FIRST_CELL = lazy(r"\s*\|\s*`?[a-z0-9]+_[a-z0-9_]+`?\s*\|")
 _TABLES = lazy(r"(?i)environment|env var|variables|configuration|credentials|secrets|prerequisite|requirements|setup")
@@ -87,11 +88,21 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 if name not in OWN:
                     line = snippet.line + 1 + snippet.text.count("\n", 0, snippet.text.find(name))
                     yield reading.sign(
-                        (0.5 if is_secret(name) else 0.3) * snippet.role.run, EvidenceKind.VARIABLE, name, line
+                        (0.5 if is_secret(name) else 0.1) * snippet.role.run, EvidenceKind.VARIABLE, name, line
                     )
+    for name, line, weight in reading.assigned_secrets:
+        yield reading.sign(0.8 * weight, EvidenceKind.VARIABLE, name, line)
+    for name, line, path in reading.exported:
+        if is_secret(name) and name not in reading.optional_names:
+            yield reading.sign(1.0, EvidenceKind.VARIABLE, name, line, f"README exports {name}", path)
     for script in reading.scripts:
         for use in script.uses:
-            if use.kind in ("variable", "required") and use.name not in OWN and use.name.isupper():
+            if (
+                use.kind in ("variable", "required")
+                and use.name not in OWN
+                and use.name.isupper()
+                and use.name not in reading.optional_names
+            ):
                 strength = (
                     (1.0 if is_secret(use.name) else 0.7)
                     if use.kind == "required"

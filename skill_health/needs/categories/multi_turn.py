@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
-from skill_health.needs.reading.force import Role
-from skill_health.needs.reading.read import SkillReading, phrase, said
+from skill_health.needs.reading.force import Role, is_conditional
+from skill_health.needs.reading.read import SkillReading, phrase
 from skill_health.text.patterns import lazy
 
 ORDER = 7
@@ -14,18 +14,36 @@ TITLE = "Multi-turn evaluation support"
 MEANING = "The user must be asked, must answer, approve or choose in the middle of the work."
 
 _ASK = phrase(
-    "ask|wait for|confirm|approv|interview|askuserquestion|sign-off|sign off|user to choose|user choose|user select|user pick|go-ahead|user ok",
-    r"\b(?:wait|pause|stop)\b[^.\n]{0,30}\b(?:for|until)\b[^.\n]{0,30}\b(?:user|approv\w+|confirm\w*|response|reply|answers?|input|go-ahead|feedback|human)|"
-    r"\bask(?:s|ing)? (?:the )?(?:user|them|your human|human|your partner|your user)\b|\b(?:after|until|without|get|gets|obtain|require[sd]?|request|needs?|seek|await) (?:the )?(?:explicit |user(?:'s)? |human |their |final )*(?:approval|confirmation|sign-?off|consent)\b|"
-    r"\bconfirm (?:\w+ ){0,4}with (?:the )?(?:user|them|human|owner)\b|\b(?:user|human|owner|partner) (?:must |should |has to |to |explicitly |then )*(?:confirms?|approves?|chooses?|selects?|picks?|decides?|answers?|signs? off|reviews? and approves?)\b|"
-    r"\baskuserquestion\b|\bask (?:one|these|the following|clarifying|a few|for (?:confirmation|approval|permission|the|objective|missing|details|context|more|their|a |an ))\b|\binterview (?:the )?user\b|"
-    r"\bpresent (?:\w+ ){0,6}(?:to|and) (?:the )?(?:user|ask|wait|get)\b[^.\n]{0,40}(?:approv|choos|select|confirm|feedback|pick|wait)|\blet (?:the )?user (?:choose|pick|select|decide|review)\b|\bwait for (?:answers?|approval|confirmation|response)\b",
+    "human-in|human in|ユーザー|用户|使用者|question|interview|answer|ask|wait for|confirm|approv|interview|"
+    "askuserquestion|sign-off|sign off|user to choose|user choose|user select|user pick|go-ahead|user ok",
+    r"\bone question at a time\b|\bask first\b|\bguided interview\b|\bhear the answer\b|\bstop and ask\b|"
+    r"\bask(?: first)?[*_]{0,3}: ?[*_]{0,3}[\"\u201c](?!.*for each)|"
+    r"\b(?:wait|pause|stop)\b[^.\n]{0,30}\b(?:for|until)\b[^.\n]{0,30}\b(?:user|approv\w+|confirm\w*|response|"
+    r"reply|answers?|input|go-ahead|feedback|human)|"
+    r"\bask(?:s|ing)? (?:the )?(?:user|them|your human|human|your partner|your user)\b|\b(?:after|until|"
+    r"without|get|gets|obtain|require[sd]?|request|needs?|seek|await) (?:the )?(?:explicit |user(?:'s)? |"
+    r"human |their |final )*(?:approval|confirmation|sign-?off|consent)\b|"
+    r"\bconfirm (?:\w+ ){0,4}with (?:the )?(?:user|them|human|owner)\b|\b(?:user|human|owner|partner) (?:must "
+    r"|should |has to |to |explicitly |then )*(?:confirms?|approves?|chooses?|selects?|picks?|decides?|"
+    r"answers?|signs? off|reviews? and approves?)\b|"
+    r"\baskuserquestion\b|\bask (?:one|these|the following|clarifying|a few|for (?:confirmation|approval|"
+    r"permission|(?:the |their |an? )?(?:objective|name|url|path|goal|input|budget|audience|brief|address|"
+    r"email|location|date|file|details|context|feedback|preference|scope)s?|missing|more))\b|\binterview "
+    r"(?:the )?user\b|"
+    r"\bpresent (?:\w+ ){0,6}(?:to|and) (?:the )?(?:user|ask|wait|get)\b[^.\n]{0,40}(?:approv|choos|select|"
+    r"confirm|feedback|pick|wait)|\blet (?:the )?user (?:choose|pick|select|decide|review)\b|\bwait for "
+    r"(?:answers?|approval|confirmation|response)\b|\bhuman[- ]in[- ]the[- ]loop\b|"
+    r"ユーザーに[^。]{0,30}(?:質問|確認|聞|尋)|ユーザーの(?:承認|確認|回答)|(?:询问|詢問|問|请|請)(?:用户|使用者)|(?:用户|使用者)(?:确认|確認|选择|選擇|回答|批准)|等待(?:用户|使用者)",
+)
+_NEVER_ASKS = lazy(
+    r"\b(?:do not|don'?t|never|without|no need to|needn'?t|instead of|rather than) (?:ask|prompt|wait|confirm|stop|pause)\w*\b"
 )
 _PROMPT = lazy(
     r"(?i)\(?\[?y(?:es)?\s?/\s?n(?:o)?(?:\s?/\s?\w+)?\]?\)?|proceed\? |continue\? \(|want me to [^?\n]{3,80}\?|shall i [^?\n]{3,80}\?"
 )
 _QUESTIONS = lazy(
-    r"question|before (?:creating|writing|starting|providing|planning|recommending|designing)|discovery|intake|interview|clarif|gather (?:context|information|requirements)|initial assessment"
+    r"question|before (?:creating|writing|starting|providing|planning|recommending|designing)|discovery|"
+    r"intake|interview|clarif|gather (?:context|information|requirements)|initial assessment"
 )
 _NONE = lazy(
     r"\b(?:non-?interactive|do not ask|don'?t ask|never ask|without asking|no questions?|autonomous(?:ly)?|no user (?:input|interaction))\b"
@@ -38,11 +56,22 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     for name, line in reading.declared.tools:
         if name.lower().startswith("askuserquestion"):
             yield reading.sign(0.6, EvidenceKind.DECLARED, "AskUserQuestion", line)
-    for sign in said(reading, _ASK, 1.0, "", conditional=0.4):
-        text = sign.evidence.text.lower()
-        subject = "answer" if "?" in text else sign.evidence.subject
-        yield sign._replace(
-            weight=sign.weight * quiet, evidence=sign.evidence._replace(subject=f"{subject[:40]}:{sign.evidence.line}")
+    for statement in reading.statements_with(_ASK.anchors):
+        match = _ASK.pattern.search(statement.text)
+        if (
+            match is None
+            or statement.weight <= 0
+            or _NEVER_ASKS.search(statement.text)
+            or ("for each" in statement.text and "user" not in statement.text)
+        ):
+            continue
+        strength = 0.4 if is_conditional(statement.text, match.start()) else 1.0
+        yield reading.sign(
+            strength * statement.weight * quiet,
+            EvidenceKind.SENTENCE,
+            f"asks:{statement.line}",
+            statement.line,
+            statement.shown,
         )
     for block in reading.skill.body.blocks:
         role = reading.role(block.line)

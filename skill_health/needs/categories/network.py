@@ -8,8 +8,8 @@ from skill_health.needs.model import EvidenceKind, Sign
 from skill_health.needs.reading.force import Role
 from skill_health.needs.reading.packages import PACKAGES, client_imports
 from skill_health.needs.reading.products import product_signs
-from skill_health.needs.reading.programs import facts_of, installs_skill
-from skill_health.needs.reading.read import PlacedCommand, SkillReading, phrase, said
+from skill_health.needs.reading.programs import facts_of, installs_skill, is_tool
+from skill_health.needs.reading.read import PlacedCommand, SkillReading, phrase, signs_of_phrase
 from skill_health.needs.reading.scripts import is_outside
 from skill_health.needs.reading.servers import remote_signs
 from skill_health.needs.reading.variables import REQUIRED_WORDS, is_secret
@@ -22,18 +22,25 @@ MEANING = "It must reach hosts outside: web APIs, downloads, web search, cloud s
 _HOST = lazy(r"\b(?:https?|wss?)://(?:[^\s/@\"'`]{1,60}@)?([A-Za-z0-9$][\w.${}-]{2,100})")
 _GIT = frozenset(("clone", "push", "pull", "fetch", "ls-remote"))
 _WORDS = phrase(
-    "web search|websearch|web_search|search the web|webfetch|web_fetch|web fetch|internet|online|search engine|browse the web|google search|fetch the|fetch |download|scrape|crawl|api |network|first run",
-    r"\b(?:use|using|run|perform|conduct|do|via|with|requires?|execute|call|through|then|first)\b[^.\n]{0,40}\b(?:web ?search|web_search|webfetch|web_fetch|web fetch|brave search)|"
+    "web search|websearch|web_search|search the web|webfetch|web_fetch|web fetch|internet|online|search "
+    "engine|browse the web|google search|fetch the|fetch |download|scrape|crawl|api |network|first run",
+    r"\b(?:use|using|run|perform|conduct|do|via|with|requires?|execute|call|through|then|"
+    r"first)\b[^.\n]{0,40}\b(?:web ?search|web_search|webfetch|web_fetch|web fetch|brave search)|"
     r"`(?:web ?search|webfetch|web_search|web_fetch)`|\bsearch the (?:web|internet)\b|\bweb search(?:es)?\b|"
     r"\brequires? (?:an? )?(?:active |stable )?(?:internet|network|online)\b|\b(?:internet|network) (?:access|connection)\b|"
-    r"\b(?:fetch|download|scrape|crawl|pull|retrieve)\b[^.\n]{0,40}\b(?:from the (?:web|internet|api)|web ?pages?|websites?|urls?\b|https?://|from (?:github|the official|hugging ?face|s3))|"
+    r"\b(?:fetch|download|scrape|crawl|pull|retrieve)\b[^.\n]{0,40}\b(?:from the (?:web|internet|api)|web "
+    r"?pages?|websites?|urls?\b|https?://|from (?:github|the official|hugging ?face|s3))|"
     r"\b(?:scripts?|commands?|tools?|it|skill) (?:all )?(?:uses?|needs?|requires?) (?:the )?(?:network|internet)\b|"
     r"\b(?:calls?|queries|query|hits?|uses?|using|via|through) (?:the |an? )?[\w .-]{0,30}\bapi\b",
 )
 _FIRST = phrase(
     "download",
-    r"\b(?:first (?:run|use|time)|initial(?:ly)?)\b[^.\n]{0,30}\bdownloads?\b|\bdownloads? (?:the |a )?(?:models?|weights|data ?sets?)\b[^.\n]{0,30}(?:first|hugging|from)",
+    r"\b(?:first (?:run|use|time)|initial(?:ly)?)\b[^.\n]{0,30}\bdownloads?\b|\bdownloads? (?:the |a "
+    r")?(?:models?|weights|data ?sets?)\b[^.\n]{0,30}(?:first|hugging|from)",
 )
+_ENDPOINT = lazy(r"\b(?:base url|api base|endpoints?|server at|mcp server|webhook|api at|rpc)\b")
+_CREDENTIALS = ("api key", "oauth", "api_key", "bot token", "access token", "auth token", "api token")
+_PLAINLY = 0.6
 _KEY = lazy(
     r"\b([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)*_(?:API_KEY|API_TOKEN|ACCESS_TOKEN|BEARER_TOKEN|BOT_TOKEN|AUTH_TOKEN|API_SECRET))\b"
 )
@@ -117,15 +124,43 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 yield reading.sign(
                     statement.weight, EvidenceKind.VARIABLE, f"the service of {name}", statement.line, statement.shown
                 )
+    for name, line, path in reading.exported:
+        if is_secret(name) and name not in reading.optional_names:
+            yield reading.sign(
+                1.0, EvidenceKind.VARIABLE, f"the service of {name}", line, f"README exports {name}", path
+            )
     for name, line in reading.declared.variables:
         if is_secret(name):
             yield reading.sign(0.6, EvidenceKind.DECLARED, f"the service of {name}", line)
+    if asks := next((each for each in reading.statements_with(_CREDENTIALS) if each.weight >= _PLAINLY), None):
+        yield reading.sign(
+            0.5 * offline, EvidenceKind.SENTENCE, "a service that wants credentials", asks.line, asks.shown
+        )
+        for placed in reading.commands:
+            program = placed.command.program
+            if placed.source == "block" and program and is_tool(program) and not facts_of(program).listed:
+                yield reading.sign(
+                    0.5 * placed.weight * offline,
+                    EvidenceKind.COMMAND,
+                    "a client of it",
+                    placed.line,
+                    placed.command.text,
+                )
+    for statement in reading.statements_with(("https://", "wss://")):
+        if _ENDPOINT.search(statement.text) and any(is_outside(host) for host in _HOST.findall(statement.text)):
+            yield reading.sign(
+                0.8 * statement.weight, EvidenceKind.HOST, "an address of a service", statement.line, statement.shown
+            )
     yield from remote_signs(reading, 0.9, own_content=False)
-    yield from product_signs(reading, 0.5)
-    for sign in said(reading, _FIRST, 1.0, "first download"):
+    for sign in product_signs(reading, 0.5):
         yield sign
-    for sign in said(reading, _WORDS, 0.65, ""):
+    for sign in signs_of_phrase(reading, _FIRST, 1.0, "first download"):
+        yield sign
+    for sign in signs_of_phrase(reading, _WORDS, 0.65, ""):
         yield sign._replace(weight=sign.weight * offline)
+
+
+_ASKS = lazy(r"^(?:exec|run|-p|--print|--prompt)\b|(?<!\S)-p\b")
 
 
 def _of_command(placed: PlacedCommand, reading: SkillReading, offline: float) -> Iterator[Sign]:
@@ -172,6 +207,8 @@ def _of_command(placed: PlacedCommand, reading: SkillReading, offline: float) ->
             placed.line,
             command.text,
         )
+    elif name in ("codex", "gemini", "claude") and _ASKS.search(" ".join(command.words)):
+        yield reading.sign(0.7 * weight, EvidenceKind.COMMAND, name, placed.line, command.text)
     elif "network" in facts_of(name).tags and name not in ("claude", "codex", "gemini", "openclaw"):
         local = name in ("nmap", "ping", "kubectl", "helm", "ssh", "terraform", "tofu", "dbt", "firebase", "supabase")
         yield reading.sign(weight * (0.7 if local else 1.0), EvidenceKind.COMMAND, name, placed.line, command.text)

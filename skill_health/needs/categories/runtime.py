@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from skill_health.needs.model import EvidenceKind, Sign
 from skill_health.needs.reading.packages import PACKAGES
 from skill_health.needs.reading.programs import facts_of, installs_skill
-from skill_health.needs.reading.read import SkillReading, phrase, said
+from skill_health.needs.reading.read import SkillReading, phrase, signs_of_phrase
 from skill_health.text.patterns import lazy
 
 ORDER = 6
@@ -17,7 +17,8 @@ MEANING = "A language or system runtime or its packages: Python, Node, Java, .NE
 _SAID = phrase(
     "python|node|java|.net|rust|ruby|go 1|golang|gpu|cuda|pytorch|php|swift|dotnet|bun|deno|jdk",
     r"\b(?:requires?|needs?|install|must have|prerequisites?:?|runs? on|ensure|dependencies:?|compatible with|using|requirements?:?)\b[^.\n]{0,40}"
-    r"\b(python ?3?[\d.]*|node(?:\.?js)?(?: ?v?\d[\d.+]*)?|java(?: jdk)? ?\d*|jdk|\.net(?: sdk| ?\d)|rust|ruby|golang|go 1\.\d+|php|cuda|nvidia gpu|gpu|pytorch|bun|deno)\b|"
+    r"\b(python ?3?[\d.]*|node(?:\.?js)?(?: ?v?\d[\d.+]*)?|java(?: jdk)? ?\d*|jdk|\.net(?: sdk| ?\d)|rust|"
+    r"ruby|golang|go 1\.\d+|php|cuda|nvidia gpu|gpu|pytorch|bun|deno)\b|"
     r"^\W*(python|node\.?js|java|\.net(?: sdk)?|ruby|go|rust|php|bun|pytorch|cuda) ?(?:>=?|v|≥)?\s?\d[\d.x+-]*",
 )
 _PACKAGE_WORDS = frozenset(("install", "add", "i", "sync", "ci"))
@@ -41,7 +42,8 @@ _LANGUAGE = {
     "swift": "Swift",
 }
 _RUNS_CODE = lazy(
-    r"\b(?:analy[sz]|extract|convert|process|comput|simulat|generat|train|fine-tun|visuali[sz]|plot|creat|fill|read|edit|transcrib|detect|pars|automat|manipulat|quer|fetch|call)\w*\b"
+    r"\b(?:analy[sz]|extract|convert|process|comput|simulat|generat|train|fine-tun|visuali[sz]|plot|creat|"
+    r"fill|read|edit|transcrib|detect|pars|automat|manipulat|quer|fetch|call)\w*\b"
 )
 
 
@@ -62,7 +64,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     for script in reading.scripts:
         if script.runtime:
             weight = script.weight * (1.0 if script.runs else 0.8)
-            yield reading.sign(1.0 if weight >= 0.7 else weight, EvidenceKind.SCRIPT, script.runtime, script.line)
+            yield reading.sign(1.0 if weight >= 0.6 else weight, EvidenceKind.SCRIPT, script.runtime, script.line)
         for use in script.uses:
             if use.kind == "program" and (runtime := facts_of(use.name).runtime) and script.weight >= 0.7:
                 yield reading.sign(
@@ -88,4 +90,4 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 line,
                 f"imports {names[0]}",
             )
-    yield from said(reading, _SAID, 0.9, "")
+    yield from signs_of_phrase(reading, _SAID, 1.0, "")

@@ -6,19 +6,26 @@ from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
 from skill_health.needs.reading.programs import facts_of
-from skill_health.needs.reading.read import SkillReading, phrase, said
+from skill_health.needs.reading.read import SkillReading, phrase, signs_of_phrase
 from skill_health.text.patterns import lazy
 
 ORDER = 13
 TITLE = "Local running services"
-MEANING = "Something must run on this machine: a dev server, a daemon, a queue, Docker, a local model server, an emulator, a desktop application's API."
+MEANING = (
+    "Something must run on this machine: a dev server, a daemon, a queue, Docker, a local model server, an "
+    "emulator, a desktop application's API."
+)
 
 _LOCAL = lazy(r"\b(?:localhost|127\.0\.0\.1|0\.0\.0\.0|host\.docker\.internal)(?::(\d{2,5}))?")
 _SERVES = lazy(r"^(?:run )?(?:dev|start|serve|preview)$")
 _SAID = phrase(
     "server|launch|daemon|docker|ollama|emulator|simulator|localhost|gateway|comfyui|running|redis|local model",
-    r"\b(?:start|launch|run|boot|spin up|bring up|requires?|needs?|ensure|make sure|verify|connect to|running)\b[^.\n]{0,30}\b([\w -]{0,24}server|(?:real |actual )?app(?=[.,;* ]|$)|docker (?:daemon|desktop|engine|compose)|ollama|emulator|simulator|the (?:server|daemon|gateway|app|service|container|dev server)|a (?:running|local) [\w ]{2,20}|comfyui|redis|localstack)\b|"
-    r"\b((?:server|daemon|docker|ollama|service|gateway|container|application|simulator|emulator) (?:is|must be|to be|should be|be) (?:up|running|started|launched))\b|\blistening on (?:port|localhost)",
+    r"\b(?:start|launch|run|boot|spin up|bring up|requires?|needs?|ensure|make sure|verify|connect to|"
+    r"running)\b[^.\n]{0,30}\b([\w -]{0,24}server|(?:real |actual )?app(?=[.,;* ]|$)|docker (?:daemon|desktop|"
+    r"engine|compose)|ollama|emulator|simulator|the (?:server|daemon|gateway|app|service|container|dev "
+    r"server)|a (?:running|local) [\w ]{2,20}|comfyui|redis|localstack)\b|"
+    r"\b((?:server|daemon|docker|ollama|service|gateway|container|application|simulator|emulator) (?:is|must "
+    r"be|to be|should be|be) (?:up|running|started|launched))\b|\blistening on (?:port|localhost)",
 )
 _BUILD_ONLY = frozenset(("--version", "version", "login", "--help"))
 
@@ -65,4 +72,4 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     for statement in reading.statements_with(("localhost", "127.0.0.1")):
         if match := _LOCAL.search(statement.text):
             yield reading.sign(0.4 * statement.weight, EvidenceKind.HOST, match[0], statement.line, statement.shown)
-    yield from said(reading, _SAID, 0.6, "")
+    yield from signs_of_phrase(reading, _SAID, 0.7, "")

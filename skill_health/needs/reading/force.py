@@ -18,10 +18,11 @@ class Role(Enum):
     EXAMPLE = (0.2, 0.45)
     OPTIONAL = (0.35, 0.35)
     TROUBLE = (0.15, 0.15)
+    LISTING = (0.0, 0.8)
     ASIDE = (0.0, 0.0)
 
     @property
-    def said(self) -> float:
+    def signs_of_phrase(self) -> float:
         """The weight of a sentence."""
         return self.value[0]
 
@@ -33,10 +34,11 @@ class Role(Enum):
 
 # The first that fits a title decides; words of the field's headings, read 2026-11.
 _TITLES = (
+    (Role.LISTING, lazy(r"^references?$|^(?:bundled )?resources?$|^(?:included )?(?:files|scripts)$|^supporting files$")),
     (Role.ASIDE, lazy(
         r"when (?:not|never)\b|\b(?:do not|don'?t|not to) use\b|out of scope|\bnot (?:do|for|in scope)\b|does not (?:do|check|cover)|"
         r"doesn'?t do|what this (?:skill )?(?:is|does) not|boundar|anti-?pattern|rationaliz|rationalis|related (?:skill|agent|plugin|command)|"
-        r"see also|further reading|learn more|^references?$|^resources?$|reference (?:links|materials?)|additional resources|"
+        r"see also|further reading|learn more|reference (?:links|materials?)|additional resources|"
         r"^links$|external resources|^change ?log$|version history|^licen[sc]e|credits?$|acknowledg|attribution|comparison|"
         r"\bvs\.? |versus|alternatives? (?:tools?|skills?|compar)|^alternatives?$|^about\b|part of the|^author|knowledge reference|"
         r"^install(?:ing|ation)? (?:this|the|as a?)? ?skill|installation as|^uninstall|migrat(?:ing|ion) from|^contribut|"
@@ -49,7 +51,7 @@ _TITLES = (
         r"|when things go|recovery|security (?:considerations|notes?)|fallback|fix recipes?"
     )),
     (Role.OPTIONAL, lazy(
-        r"\boptional|alternative|advanced|\bbonus\b|nice to have|\btips?\b|best practices?|other (?:platforms|tools|options)|"
+        r"\boptional|alternative|advanced|\bbonus\b|nice to have|best practices?|other (?:platforms|tools|options)|"
         r"integrations?$|integration with|ci/?cd|github actions|production|deploy(?:ing|ment) options|customi[sz]|extend|extra|"
         r"for (?:developers|maintainers|contributors)|development$|variants?$|future"
     )),
@@ -59,7 +61,7 @@ _TITLES = (
     )),
     (Role.WHEN, lazy(
         r"when to|when (?:this|the user)|use cases?|use this|triggers?\b|trigger (?:phrases|conditions)|activation|^when$|applicab|"
-        r"example (?:prompts?|requests?|questions?|queries)|overview|^features?$|capabilit|introduction|purpose|philosophy|"
+        r"example (?:prompts?|requests?|questions?|queries)|^features?$|capabilit|philosophy|"
         r"core (?:concepts|principles)|concepts?$|principles|background|key (?:features|concepts)"
     )),
     (Role.EXAMPLE, lazy(
@@ -78,7 +80,7 @@ def role_of(title: str) -> Role:
     return Role.MAIN
 
 
-_RANK = (Role.ASIDE, Role.TROUBLE, Role.OPTIONAL, Role.EXAMPLE, Role.REQUIRED, Role.WHEN)
+_RANK = (Role.ASIDE, Role.LISTING, Role.TROUBLE, Role.OPTIONAL, Role.EXAMPLE, Role.REQUIRED, Role.WHEN)
 
 
 def roles_by_line(document: Document, lines: int) -> list[Role]:
@@ -111,7 +113,8 @@ _HEDGED = lazy(
     r"\brecommended\b|\bconsider\b|\bmight\b|\bcould\b|\bpreferably\b|\bas needed\b|\bcompatible with\b",
 )
 _CONDITION = lazy(
-    r"(?:^|[\s(*_:>-])(?:if|unless|when|whenever|in case|should)\b|\b(?:multiple|several|no|ambiguous|unclear|missing|otherwise|unsure|not found|fails?)\b[^.\n]{0,30}(?::|\u2192|->|,|\u2014)"
+    r"(?:^|[\s(*_:>-])(?:if|unless|when|whenever|in case|should)\b|\b(?:multiple|several|no|ambiguous|unclear|"
+    r"missing|otherwise|unsure|not found|fails?)\b[^.\n]{0,30}(?::|\u2192|->|,|\u2014)"
 )
 _NEGATED = lazy(
     r"\b(?:no|not|never|without|avoid|instead of|rather than|unlike|neither|nor|isn'?t|aren'?t|don'?t|doesn'?t|won'?t|can'?t|cannot|"

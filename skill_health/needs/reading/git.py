@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
-from skill_health.needs.reading.read import SkillReading, phrase, said
+from skill_health.needs.reading.read import SkillReading, phrase, signs_of_phrase
 from skill_health.text.patterns import lazy
 
 _COMMANDS = {
@@ -14,19 +14,28 @@ _COMMANDS = {
     "shortlog": 0.8, "describe": 0.6, "reflog": 0.8, "fetch": 0.4, "pull": 0.4, "rev-list": 0.8, "revert": 0.7, "reset": 0.4, "add": 0.25,
 }  # fmt: skip
 _ABOUT = lazy(
-    r"\b(pull requests?|\bprs?\b|merge conflicts?|git history|commit history|staged|unstaged|uncommitted|worktrees?|branch(?:es)?\b|commits?\b|diffs?\b|changelogs? from git|release notes from|rebas(?:e|ing)|merging|git range|recent changes)"
+    r"\b(pull requests?|\bprs?\b|merge conflicts?|git history|commit history|staged|unstaged|uncommitted|"
+    r"worktrees?|branch(?:es)?\b|commits?\b|diffs?\b|changelogs? from git|release notes from|rebas(?:e|ing)|"
+    r"git range|recent changes)"
+)
+_CODE = lazy(
+    r"\bgit(?:hub|lab)?\b|\bprs?\b|\bpull requests?\b|\bcommit|\bmerg|\brepo|\bcode\b|\bdiff|\bworktree|\breview|\bchangelog|\brelease|\bui\b"
 )
 _SAID = phrase(
     "branch|staged|uncommitted|pull request|commit|merge conflict|worktree|diff|git history|changed files|git ref|base ref| pr ",
-    r"\b(current branch|feature branch|base branch|staged (?:changes|files)|unstaged|uncommitted changes|open (?:a |the )?(?:pr|pull request)|create (?:a |the )?(?:pr|pull request)|the (?:pr|pull request)\b|(?:pr|pull request) (?:number|url|diff|description)|merge conflicts?|"
-    r"git (?:history|range|refs?|worktrees?|log|diff)|commit (?:history|range|hash|sha)|recent commits|two refs|changed files|the diff|new branch|commits? since|last (?:release|tag|commit)|branch name|the branch)\b",
+    r"\b(current branch|feature branch|base branch|staged (?:changes|files)|unstaged|uncommitted changes|open "
+    r"(?:a |the )?(?:pr|pull request)|create (?:a |the )?(?:pr|pull request)|the (?:pr|pull request)\b|(?:pr|"
+    r"pull request) (?:number|url|diff|description)|merge conflicts?|"
+    r"git (?:history|range|refs?|worktrees?|log|diff)|commit (?:history|range|hash|sha)|recent commits|two "
+    r"refs|changed files|the diff|new branch|commits? since|last (?:release|tag|commit)|branch name|the "
+    r"branch)\b",
 )
 
 
 def git_signs(reading: SkillReading) -> Iterator[Sign]:
     """Commands that ask git for more than files, and sentences that speak of branches, changes and pull requests."""
-    if match := _ABOUT.search(reading.about):
-        yield reading.sign(0.5, EvidenceKind.SENTENCE, "what it is for", reading.about_line, match[0])
+    if (match := _ABOUT.search(reading.about)) and _CODE.search(reading.about):
+        yield reading.sign(0.6, EvidenceKind.SENTENCE, "what it is for", reading.about_line, match[0])
     seen: dict[str, int] = {}
     for placed in reading.commands:
         command = placed.command
@@ -53,4 +62,4 @@ def git_signs(reading: SkillReading) -> Iterator[Sign]:
                     yield reading.sign(
                         0.55, EvidenceKind.SCRIPT, "git", use.line, f"{script.file} runs git", script.path
                     )
-    yield from said(reading, _SAID, 0.45, "", conditional=0.6)
+    yield from signs_of_phrase(reading, _SAID, 0.45, "", conditional=0.6)

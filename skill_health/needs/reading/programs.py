@@ -53,7 +53,7 @@ RUNTIMES = {
 BARE = frozenset(
     """
     python python3 python2 py python3.10 python3.11 python3.12 python3.13 pip pip3 node java javac ruby gem php perl
-    Rscript R lua julia pwsh powershell venv virtualenv elixir pytest bun deno dotnet go cargo rustc rustup swift dart conda
+    Rscript R lua julia pwsh powershell venv virtualenv elixir pytest bun deno swift dart conda rustc
     """.split()
 )
 """The interpreters and compilers among them: to have these is to have the language, and no tool beside it."""
@@ -82,10 +82,11 @@ _TAGS = {
     "snow duckdb cqlsh influx cypher-shell dbt sqlplus pgcli litecli usql prisma drizzle-kit alembic flyway liquibase "
     "createdb dropdb pg_isready mongodump neo4j",
     "browser": "playwright puppeteer cypress agent-browser chromium google-chrome chrome chromedriver lighthouse pa11y "
-    "playwright-cli selenium axe backstop browser-use dev-browser firefox backstopjs chromium-browser",
+    "playwright-cli peekaboo selenium axe backstop browser-use dev-browser firefox backstopjs chromium-browser",
     "service-state": "gh glab jira acli linear kubectl himalaya gog bird eksctl gws",
     "mac": "osascript defaults xcodebuild xcrun xcode-select simctl pbcopy pbpaste say sips launchctl codesign plutil mdfind mdls "
-    "diskutil networksetup pmset remindctl memo imsg peekaboo things shortcuts xcodegen pod swiftlint screencapture notarytool icalbuddy textutil qlmanage",
+    "diskutil networksetup pmset remindctl memo imsg peekaboo things shortcuts xcodegen pod swiftlint "
+        "screencapture notarytool icalbuddy textutil qlmanage",
     "agent": "claude codex gemini opencode cursor-agent aider amp qwen goose copilot droid cline crush openclaw clawdbot moltbot",
     "device": "adb idevice_id ideviceinstaller arduino-cli esptool esptool.py openocd platformio pio wacli sonos blu eightctl openhue nmcli hcitool "
     "bluetoothctl lp lpr lpstat camsnap",

@@ -14,6 +14,7 @@ from skill_health.needs.reading.force import Role, hedge, is_conditional, is_neg
 from skill_health.needs.reading.programs import AMBIGUOUS, PLAIN, facts_of
 from skill_health.needs.reading.scripts import MAX_SCRIPT, ScriptUse, language_of, uses_of
 from skill_health.needs.reading.shell import ShellCommand, read_commands
+from skill_health.needs.reading.variables import is_secret
 from skill_health.skill.model import CodeBlock, Skill
 from skill_health.text.patterns import lazy
 
@@ -45,6 +46,9 @@ _SCRIPT = lazy(
     r"(?<![\w./])((?:[\w.${}<>~-]+/)*[\w.-]+\.(?:py|sh|js|mjs|cjs|ts|rb|ps1|pl|R|bash|php|lua|jl|go|swift|tsx|exs))(?![\w/])"
 )
 _OWN_IMPORT = lazy(r"(?m)^[ \t]{0,8}(?:from|import)[ \t]+([A-Za-z_]\w*)")
+_VARIABLE = lazy(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
+_ASSIGNED = lazy(r"(?m)^(?:export )?([A-Z][A-Z0-9]*_[A-Z0-9_]{2,50})=[^=\n]")
+_EXPORT = lazy(r"\s*(?:\$ )?export ([A-Z][A-Z0-9_]{2,60})=")
 _NOT_RUN = frozenset(
     "tests test __tests__ fixtures examples example templates template node_modules evals eval assets".split()
 )
@@ -70,7 +74,6 @@ class PlacedCommand(NamedTuple):
     weight: float
     role: Role
     source: str
-    title: str = ""
 
 
 class Snippet(NamedTuple):
@@ -177,6 +180,32 @@ class SkillReading:
         return tuple(_scripts(self))
 
     @cached_property
+    def exported(self) -> tuple[tuple[str, int, str], ...]:
+        """The variables that the skill's own README has the user export: name, line and path."""
+        file = next((each for each in self.skill.files if each.lower() == "readme.md"), "")
+        path = self.skill.path_of(file)
+        text = self.read(path) if file else None
+        lines = enumerate((text or "")[:MAX_SCRIPT].split("\n"), 1)
+        return tuple((match[1], nth, path) for nth, line in lines if (match := _EXPORT.match(line)))
+
+    @cached_property
+    def assigned_secrets(self) -> tuple[tuple[str, int, float], ...]:
+        """The secrets that blocks of the text give a value, as files of settings do: name, line and weight."""
+        found = []
+        for block in self.skill.body.blocks:
+            for match in _ASSIGNED.finditer(block.text) if "=" in block.text else ():
+                if is_secret(match[1]) and match[1] not in self.optional_names:
+                    line = block.line + block.fenced + block.text.count("\n", 0, match.start(1))
+                    found.append((match[1], line, self.role(block.line).run))
+        return tuple(found)
+
+    @cached_property
+    def optional_names(self) -> frozenset[str]:
+        """The variables that some sentence calls optional."""
+        found = (_VARIABLE.findall(each.shown) for each in self.statements_with(("optional",)))
+        return frozenset(name for names in found for name in names)
+
+    @cached_property
     def declared(self) -> Declared:
         """What the frontmatter declares."""
         return _declared(self.skill)
@@ -202,8 +231,10 @@ def phrase(anchors: str, pattern: str) -> Phrase:
     return Phrase(tuple(anchors.split("|")), lazy(pattern))
 
 
-def said(reading: SkillReading, what: Phrase, weight: float, subject: str, conditional: float = 0.5) -> Iterator[Sign]:
-    """A sign for each statement that says a phrase, weaker where it is an option or a condition, none where it is denied."""
+def signs_of_phrase(
+    reading: SkillReading, what: Phrase, weight: float, subject: str, conditional: float = 0.5
+) -> Iterator[Sign]:
+    """A sign for each statement that says a phrase: weaker for an option or a condition, none where it is denied."""
     for statement in reading.statements_with(what.anchors):
         if statement.weight <= 0:
             continue
@@ -218,7 +249,7 @@ def said(reading: SkillReading, what: Phrase, weight: float, subject: str, condi
 
 
 def is_shell(block: CodeBlock) -> bool:
-    """Whether a block holds commands: by its language, or, where it names none, by what most of its lines begin with."""
+    """Whether a block holds commands: by its language, or without one by what most of its lines begin with."""
     info = block.info.lower().strip("{}.")
     if info:
         return info in SHELLS
@@ -282,11 +313,9 @@ def _commands(reading: SkillReading) -> Iterator[PlacedCommand]:
         if is_shell(block):
             role = reading.role(block.line)
             lead = _lead_weight(reading, block.line)
-            section = skill.body.section_at(block.line)
-            title = section.heading.title if section else ""
             for command in read_commands(block.text):
                 at = block.line + command.line + block.fenced
-                yield PlacedCommand(command, skill.path, at, role.run * lead, role, "block", title)
+                yield PlacedCommand(command, skill.path, at, role.run * lead, role, "block")
     blocks = {block.text.lstrip().partition(" ")[0] for block in skill.body.blocks if is_shell(block)}
     for span in skill.body.codes:
         first, _, rest = span.text.strip().partition(" ")
@@ -294,11 +323,9 @@ def _commands(reading: SkillReading) -> Iterator[PlacedCommand]:
             continue
         if first in AMBIGUOUS and not (" -" in rest or first in blocks):
             continue
-        if not (facts_of(first).listed and first not in PLAIN) and not first.startswith(
-            ("./", "scripts/", "{baseDir}", "$")
-        ):
-            if first not in ("python", "python3", "node", "bash", "sh", "npx", "uv", "npm"):
-                continue
+        known = first in _RUNNERS or (facts_of(first).listed and first not in PLAIN)
+        if not known and not first.startswith(("./", "scripts/", "{baseDir}", "$")):
+            continue
         role = reading.role(span.line)
         around = reading.skill.lines[span.line - 1].lower() if span.line <= len(reading.skill.lines) else ""
         at = around.find(span.text[:40].lower())
@@ -310,6 +337,7 @@ def _commands(reading: SkillReading) -> Iterator[PlacedCommand]:
                 yield PlacedCommand(command, skill.path, span.line, weight, role, "inline")
 
 
+_RUNNERS = frozenset(("python", "python3", "node", "bash", "sh", "npx", "uv", "npm"))
 _ALONE = frozenset(
     ("gh", "git", "jq", "ffmpeg", "pandoc", "docker", "psql", "terraform", "kubectl", "semgrep", "codeql")
 )
@@ -405,7 +433,8 @@ def _runtime(file: str, text: str) -> str:
 
 
 _RUNNER = lazy(
-    r"(?:^|[\s`\"'(|&;$])(?:python3?|bash|sh|zsh|node|uv run|npx|tsx|bun|deno|ruby|perl|rscript|pwsh|source|\./)\b[^|;&`]{0,120}$|`(?:\.?/?[\w{}$/.-]*/)?$",
+    r"(?:^|[\s`\"'(|&;$])(?:python3?|bash|sh|zsh|node|uv run|npx|tsx|bun|deno|ruby|perl|rscript|pwsh|source|"
+    r"\./)\b[^|;&`]{0,120}$|`(?:\.?/?[\w{}$/.-]*/)?$",
     re.I,
 )
 

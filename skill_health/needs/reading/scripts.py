@@ -30,7 +30,8 @@ _ENV = lazy(
 )
 _SHELL_ENV = lazy(r"\$\{?([A-Z][A-Z0-9_]{2,60})(\}|:[?]|:-|-)?")
 _SHELL_SET = lazy(
-    r"(?:^|[;\s])(?:export\s+|local\s+|readonly\s+|declare\s+(?:-\w+\s+)?)?([A-Z][A-Z0-9_]{2,60})=|\bfor\s+([A-Z]\w+)\s+in|\bread\s+(?:-\w+\s+)*([A-Z]\w+)"
+    r"(?:^|[;\s])(?:export\s+|local\s+|readonly\s+|declare\s+(?:-\w+\s+)?)?([A-Z][A-Z0-9_]{2,60})=|"
+    r"\bfor\s+([A-Z]\w+)\s+in|\bread\s+(?:-\w+\s+)*([A-Z]\w+)"
 )
 _HOST = lazy(r"\b(?:https?|wss?)://(?:[^\s/@\"'`]{1,60}@)?([A-Za-z0-9][\w.-]{2,100}\.[a-z]{2,12})(?![\w.@-])")
 _REACHES = lazy(
@@ -39,7 +40,8 @@ _REACHES = lazy(
 )
 _NO_HOSTS = (
     "example.com", "example.org", "example.net", "localhost", "w3.org", "schema.org", "json-schema.org", "schemas.microsoft.com",
-    "schemas.openxmlformats.org", "purl.org", "opensource.org", "sitemaps.org", "xmlns.com", "ogp.me", "gnu.org", "creativecommons.org", "semver.org", "keepachangelog.com", "apache.org", "shields.io", "img.shields.io", "your-domain.com",
+    "schemas.openxmlformats.org", "purl.org", "opensource.org", "sitemaps.org", "xmlns.com", "ogp.me", "gnu.org",
+    "creativecommons.org", "semver.org", "keepachangelog.com", "apache.org", "shields.io", "img.shields.io", "your-domain.com",
     "yourdomain.com", "yoursite.com", "your-app.com", "mysite.com", "domain.com", "acme.com", "site.com", "test.com", "company.com",
 )  # fmt: skip
 

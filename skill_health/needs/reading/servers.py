@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from skill_health.needs.model import EvidenceKind, Sign
 from skill_health.needs.reading.force import is_negated
 from skill_health.needs.reading.products import names_product
-from skill_health.needs.reading.read import SkillReading, phrase, said
+from skill_health.needs.reading.read import SkillReading, phrase, signs_of_phrase
 from skill_health.text.patterns import lazy
 
 REMOTE = frozenset(
@@ -35,6 +35,8 @@ _BUILDS = lazy(
     r"\b(?:build|creat|develop|implement|author|design|scaffold|writ|evaluat|audit|scan|review|generat|convert)\w*\b[^.\n]{0,60}\bmcp\b|"
     r"\bmcp (?:server )?(?:development|builder|architect)"
 )
+_WITH = lazy(r"(?i)\b(?:with|via|through|using|use) the [\w-]+ mcp (?:server|tools?)\b")
+_MANY = 4
 _ARTICLES = frozenset(
     "the an a this that any your our its their official remote local each another other and or of to for no".split()
 )
@@ -74,17 +76,16 @@ def server_signs(reading: SkillReading) -> Iterator[Sign]:
     for span, match in spans:
         if len(servers[match[1]]) >= 2 and f"{match[1].lower()} mcp" in text:
             yield reading.sign(1.0, EvidenceKind.SERVER, match[1].lower(), span.line)
-    for sign in said(reading, _NEEDED, 0.6 if text.count("mcp") < 4 else 0.8, ""):
+    few = 0.6 if text.count("mcp") < _MANY else 0.8
+    for sign in signs_of_phrase(reading, _NEEDED, 1.0, ""):
         subject = sign.evidence.subject
-        yield (
-            sign
-            if subject not in _ARTICLES
-            else sign._replace(evidence=sign.evidence._replace(subject="an MCP server"))
-        )
+        named = subject not in _ARTICLES and _WITH.search(sign.evidence.text) is not None
+        evidence = sign.evidence if subject not in _ARTICLES else sign.evidence._replace(subject="an MCP server")
+        yield sign._replace(weight=sign.weight * (1.0 if named else few), evidence=evidence)
 
 
 def remote_signs(reading: SkillReading, weight: float, own_content: bool) -> Iterator[Sign]:
-    """The signs of servers that stand for a service outside; with `own_content` of those that hold what is the user's."""
+    """The signs of servers that stand for a service outside; with `own_content` of those that hold a user's."""
     for sign in server_signs(reading):
         name = sign.evidence.subject.lower().removeprefix("claude_ai_").replace("_", "-")
         parts = {name, *name.split("-")}

@@ -17,15 +17,18 @@ from skill_health.core.strict_json import escape_surrogates, plain_values
 from skill_health.daily.risks import read_last_rated
 from skill_health.daily.today import check_today
 from skill_health.discovery.changes import Revision
+from skill_health.discovery.corpus import discover
 from skill_health.discovery.hosts import FULL, NAME_ONLY, OMITTED, TRUNCATED, Catalog, hosts, simulate
 from skill_health.documents._record import RecordType, map_values, record_values
 from skill_health.documents.daily_run import DailyRun
 from skill_health.documents.effect_configurations import CONFIGURATIONS, EffectConfigurations
 from skill_health.documents.effect_report import EffectReport
+from skill_health.documents.needs_report import NeedsReport
 from skill_health.documents.page_data import ClaimAges, HostListing, PageData, PageState, SkillClaims, SkillListings
 from skill_health.documents.router_report import RouterReport
 from skill_health.formats.json import build_lint_document
 from skill_health.lint.pipeline import LintResult
+from skill_health.needs.collection import needs_of_collection, needs_report
 from skill_health.page.data.changes import changes, read_state, state, with_basis
 from skill_health.page.data.histories import daily_history, effect_history, marks, router_history, trends
 from skill_health.page.data.loading import read_record
@@ -247,7 +250,15 @@ def read_page(
         folder=os.path.abspath(folder) if folder else "",
         base=os.path.abspath(base) if base else "",
         configurations=configurations,
+        needs=_needs(joined, paths, root, config),
     )
+
+
+def _needs(joined: JoinedRecords, paths: Sequence[str], root: str, config: Config) -> NeedsReport:
+    """What the skills of the page need, and no others."""
+    shown = {each.path for each in joined.status.records}
+    found = [each for each in needs_of_collection(discover(paths, config, root)) if each.path in shown]
+    return map_values(needs_report(found), plain_values)
 
 
 def _last_state(last: str) -> tuple[PageState | None, tuple[str, ...]]:
