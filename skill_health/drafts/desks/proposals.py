@@ -10,7 +10,7 @@ from skill_health.documents.proposal_draft import ProposalContent, ProposalDraft
 from skill_health.drafts.desks._api import Now, ShownDraft
 from skill_health.drafts.material import DraftingCollection
 from skill_health.drafts.store import change_draft, is_edited, read_drafts, write_json
-from skill_health.drafts.tasks.accept import accept_proposal, reject_by_person
+from skill_health.drafts.tasks.accept import accept_proposal, reject_proposal
 from skill_health.drafts.tasks.subject import NOT_HERE
 
 _MOST_EDITED = 1 << 20
@@ -83,4 +83,4 @@ class ProposalDesk:
 
     def reject(self, draft: ProposalDraft, reason: str) -> ProposalDraft:
         """Keep it with the reason."""
-        return reject_by_person(self._collection.root, draft, self._now(), reason, self._collection.config)
+        return reject_proposal(self._collection.root, draft, self._now(), reason)

@@ -14,7 +14,7 @@ from skill_health.documents.task_draft import TaskDraft
 from skill_health.drafts.desks._api import Now, ShownDraft
 from skill_health.drafts.material import DraftingCollection
 from skill_health.drafts.store import change_draft, is_edited, read_drafts
-from skill_health.drafts.tasks.accept import accept_task, reject_by_person
+from skill_health.drafts.tasks.accept import accept_task, reject_task
 from skill_health.drafts.tasks.folder import digest_task, load_folder, shown_task, task_place, written_parts
 from skill_health.drafts.tasks.known import known_tasks
 from skill_health.drafts.tasks.model import has_controls
@@ -116,7 +116,7 @@ class TaskDesk:
 
     def reject(self, draft: TaskDraft, reason: str) -> TaskDraft:
         """Keep it with the reason."""
-        return reject_by_person(self._collection.root, draft, self._now(), reason, self._collection.config)
+        return reject_task(self._collection.root, self._collection.config, draft, self._now(), reason)
 
     def _task(self, draft: TaskDraft) -> Task:
         return load_folder(task_place(self._collection.root, draft), self._collection.root)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
-from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -19,7 +18,6 @@ from skill_health.drafts.tasks.folder import copy_folder, digest_task, load_fold
 from skill_health.effectiveness.workspace.folders import remove_tree
 
 _USUAL = "tasks"
-SomeTaskDraft = TypeVar("SomeTaskDraft", ProposalDraft, TaskDraft)
 
 
 def accept_proposal(root: str, draft: ProposalDraft, time: datetime) -> ProposalDraft:
@@ -51,22 +49,33 @@ def accept_task(root: str, config: Config, draft: TaskDraft, time: datetime) -> 
     return settled
 
 
-def reject_by_person(root: str, draft: SomeTaskDraft, time: datetime, reason: str, config: Config) -> SomeTaskDraft:
-    """Mark a draft as rejected, with the reason. Raises UsageError where there is none, and as `accept_task`."""
+def reject_proposal(root: str, draft: ProposalDraft, time: datetime, reason: str) -> ProposalDraft:
+    """Mark a proposal as rejected, with the reason. Raises UsageError where there is none, and as `accept_proposal`."""
     _refuse_decided(draft)
-    reason = " ".join(reason.split())[:LONGEST_REASON]
-    if not reason:
-        raise UsageError("a draft is rejected for a reason: say it in a few words")
-    after = settle_draft(draft, "rejected", "person", time, reason)
+    after = settle_draft(draft, "rejected", "person", time, _in_words(reason))
+    change_draft(root, draft, after)
+    return after
+
+
+def reject_task(root: str, config: Config, draft: TaskDraft, time: datetime, reason: str) -> TaskDraft:
+    """The same for a drafted task; the copy of one whose acceptance was cut off is taken back."""
+    _refuse_decided(draft)
+    after = settle_draft(draft, "rejected", "person", time, _in_words(reason))
 
     def drop() -> None:
-        """Take back the copy of a task whose acceptance was cut off."""
-        target = accepted_place(root, config, draft) if isinstance(draft, TaskDraft) else ""
-        if isinstance(draft, TaskDraft) and os.path.isdir(target) and _is_same(target, root, draft.content.digest):
+        target = accepted_place(root, config, draft)
+        if os.path.isdir(target) and _is_same(target, root, draft.content.digest):
             remove_tree(target)
 
     change_draft(root, draft, after, drop)
     return after
+
+
+def _in_words(reason: str) -> str:
+    words = " ".join(reason.split())[:LONGEST_REASON]
+    if not words:
+        raise UsageError("a draft is rejected for a reason: say it in a few words")
+    return words
 
 
 def accepted_place(root: str, config: Config, draft: TaskDraft) -> str:
