@@ -18,6 +18,7 @@ from skill_health.effectiveness.tasks._load import load_tasks
 
 AUTHOR = ("--model", "scripted:author", "--max-budget-usd", "100")
 ONE = {"proposals": [proposal()]}
+STEP = "Bill every berth by its length in metres, and the winter months at half the rate.\n"
 
 
 def draft(root: Path, *more: str, sandbox: str = "none", model: tuple[str, ...] = AUTHOR) -> int:
@@ -88,7 +89,7 @@ FLAWS: list[tuple[str, Any, str]] = [
     ("names the skill", lambda made: made.update(instruction=made["instruction"] + "Use harbour-dues for it.\n"), "names-skill"),
     (
         "steps of the skill",
-        lambda made: made.update(instruction=made["instruction"] + "Bill every berth by its length in metres, and the winter months at half the rate.\n"),
+        lambda made: made.update(instruction=made["instruction"] + STEP),
         "steps-leak",
     ),
     (
@@ -113,7 +114,7 @@ FLAWS: list[tuple[str, Any, str]] = [
     ("an oracle that does nothing", lambda made: made["solution"][0].update(text="true\n"), "oracle-fails"),
     (
         "a goal that an empty file reaches",
-        lambda made: made.update(goal=[{"text": f"It is there, {nth}.", "points": 10, "check": {"kind": "file_exists", "path": "bills.json"}} for nth in range(10)])
+        lambda made: made.update(goal=[{**made["goal"][0], "text": f"It is there, {nth}."} for nth in range(10)])
         or [each.pop("check", None) for each in made["instruction_following"]],
         "bought",
     ),
@@ -144,7 +145,7 @@ def test_a_flaw_is_found_and_kept(
 @pytest.mark.slow
 def test_what_says_nearly_the_same_is_drafted_once(tmp_path: Path, report: Callable[[], dict[str, Any]]) -> None:
     twice = {"proposals": [proposal(1), proposal(1, title="Work 1!"), proposal(2)]}
-    code, root = drafted(tmp_path, Author(twice, task()), "--straight")
+    code, _ = drafted(tmp_path, Author(twice, task()), "--straight")
     found = report()["total"]
     assert (code, found["proposals"]["reasons"], found["tasks"]["reasons"]) == (0, {"duplicate": 1}, {"duplicate": 1})
     assert found["tasks"]["fit"] == 1
@@ -225,7 +226,7 @@ def test_a_cap_is_kept_over_all_stages_and_a_larger_one_goes_on(
 def test_a_form_that_is_wrong_is_asked_for_once_more(tmp_path: Path, report: Callable[[], dict[str, Any]]) -> None:
     texts = iter(["no JSON", json.dumps(ONE)])
     author = Author(lambda seen: answer(seen, next(texts)))
-    code, root = drafted(tmp_path, author)
+    code, _ = drafted(tmp_path, author)
     assert (code, author.asked, report()["total"]["proposals"]["fit"]) == (0, ["proposals"] * 2, 1)
 
 
@@ -329,6 +330,6 @@ exit 0
 """
     (tmp_path / "secret").write_text("secret\n", "utf-8")
     author = Author(ONE, changed(lambda made: made["solution"][0].update(text=loose)))
-    code, root = drafted(tmp_path, author, "--straight", sandbox="bubblewrap")
+    code, _ = drafted(tmp_path, author, "--straight", sandbox="bubblewrap")
     assert code == 0 and report()["total"]["tasks"]["fit"] == 1
     assert not (tmp_path / "escaped").exists() and not Path("/tmp/escaped-of-a-draft").exists()

@@ -1,4 +1,4 @@
-"""Proposals and drafted tasks before a person: what is accepted enters the tasks of the collection, and nothing else."""
+"""Proposals and drafted tasks before a person: nothing but what is accepted enters the tasks of the collection."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_an_edited_task_is_tried_again(tmp_path: Path) -> None:
         '{"instruction": "x", "criteria": [{"id": "a"}]}',
         '{"instruction": 1, "criteria": []}',
     ):
-        with pytest.raises(Exception, match="no task|is missing"):
+        with pytest.raises(Exception, match=r"no task|is missing"):
             desk(root).edit(spoiled, bad)
     assert json.loads(desk(root).write_out(spoiled)) == text, "what is no task changes nothing"
 

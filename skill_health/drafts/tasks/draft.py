@@ -135,7 +135,8 @@ class TaskDrafting:
         """Write the proposals of every subject that this maker has not been asked for before."""
         made = self._proposed_by_model() if self.terms.writer else self._proposed_by_templates()
         for subject, found in made:
-            add_drafts(self.terms.root, self._settle_proposals(subject, found))
+            if settled := list(self._settle_proposals(subject, found)):
+                add_drafts(self.terms.root, settled)
 
     def _proposed_by_templates(self) -> Iterator[tuple[DraftSubject, list[tuple[ProposalContent, DraftOrigin]]]]:
         for subject in self.subjects:
