@@ -21,6 +21,7 @@ def command(paths: tuple[str, ...], format_: str, config_file: str | None) -> in
     skills need each. It is read from SKILL.md and what it bundles, without a model, and nothing is run. docs/needs.md
     says what each category means and how often that is right.
     """
+    from skill_health.core.forks import processors
     from skill_health.discovery.corpus import discover
     from skill_health.documents._record import encode_record
     from skill_health.lint.pipeline import configure, prefix
@@ -31,7 +32,7 @@ def command(paths: tuple[str, ...], format_: str, config_file: str | None) -> in
 
     paths = paths or (".",)
     root, config = configure(paths, config_file, {})
-    found = needs_of_collection(discover(paths, config, root))
+    found = needs_of_collection(discover(paths, config, root), processors())
     if not found:
         raise UsageError(
             f"no skill below {', '.join(paths)}: a skill is a folder with a SKILL.md (see exclude, .gitignore)"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import cast
 
 from skill_health.core.boundary import Boundary
-from skill_health.discovery.corpus import Discovery
+from skill_health.core.forks import map_forked
+from skill_health.discovery.corpus import Discovery, Entry
 from skill_health.documents.needs_report import (
     NeedCategory,
     NeedFrequency,
@@ -23,18 +25,32 @@ from skill_health.skill.parse import parse_skill
 from skill_health.stats.intervals import wilson_interval
 
 _SNIFFED = 8_000
+_BATCH, _MANY = 32, 200
+"""Skills that are read at once, and from how many on that is shared."""
 
 
-def needs_of_collection(discovery: Discovery) -> tuple[SkillNeeds, ...]:
-    """What each readable skill needs, by the path of its SKILL.md. No link out of the repository is followed."""
-    boundary = Boundary(discovery.root)
+def needs_of_collection(discovery: Discovery, jobs: int = 1) -> tuple[SkillNeeds, ...]:
+    """What each readable skill needs, by the path of its SKILL.md. No link out of the repository is followed.
+
+    Large collections are read in as many processes as `jobs` says.
+    """
+    entries = sorted(discovery.entries, key=lambda each: each.path)
+    batches = [entries[at : at + _BATCH] for at in range(0, len(entries), _BATCH)]
+    work = partial(_needs_of, discovery.root)
+    few = jobs < 2 or len(entries) < _MANY
+    found = map(work, batches) if few else map_forked(work, batches, jobs, 1)
+    return tuple(each for batch in found for each in batch)
+
+
+def _needs_of(root: str, entries: Sequence[Entry]) -> list[SkillNeeds]:
+    boundary = Boundary(root)
     read = bundled_reader(boundary)
     found = []
-    for entry in discovery.entries:
+    for entry in entries:
         data, problem = (b"", entry.problem) if entry.problem else boundary.read_skill(entry.path)
         if not problem:
             found.append(find_needs(parse_skill(data, entry.path, entry.folder_name, entry.files), read))
-    return tuple(sorted(found, key=lambda each: each.path))
+    return found
 
 
 def bundled_reader(boundary: Boundary) -> ReadText:

@@ -7,7 +7,17 @@ import re
 
 import pytest
 
-from scripts.needs_figures import COLLECTIONS, FIGURES, LABELS, PAGE, NeedCounts, kappa, read_labels, with_tables
+from scripts.needs_figures import (
+    COLLECTIONS,
+    FIGURES,
+    LABELS,
+    PAGE,
+    LabelledSkill,
+    NeedCounts,
+    kappa,
+    read_labels,
+    with_tables,
+)
 from skill_health.needs.find import all_categories
 
 LABELLED = read_labels()
@@ -25,8 +35,8 @@ def test_a_hundred_skills_by_owners_that_are_in_one_half() -> None:
 
 
 @pytest.mark.parametrize("label", LABELLED, ids=lambda each: str(each.id))
-def test_a_label_is_well_formed(label: object) -> None:
-    each = LABELLED[LABELLED.index(label)]  # type: ignore[arg-type]
+def test_a_label_is_well_formed(label: LabelledSkill) -> None:
+    each = label
     assert re.fullmatch("[0-9a-f]{40}", each.commit)
     assert re.fullmatch("[0-9a-f]{64}", each.sha256)
     order = list(all_categories())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
-from skill_health.needs.reading.force import Role
+from skill_health.needs.reading.force import SectionUse
 from skill_health.needs.reading.products import PUBLIC, product_signs
 from skill_health.needs.reading.programs import facts_of
 from skill_health.needs.reading.read import SkillReading, phrase, signs_of_phrase
@@ -157,7 +157,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 0.5, EvidenceKind.COMMAND, "commands of it", reading.commands[0].line, reading.commands[0].command.text
             )
     for sign in signs_of_phrase(reading, _NAMED, 0.45, ""):
-        required = 1.6 if reading.role(sign.evidence.line) is Role.REQUIRED else 1.0
+        required = 1.6 if reading.role(sign.evidence.line) is SectionUse.REQUIRED else 1.0
         yield sign._replace(weight=sign.weight * none * topic * required)
     for sign in signs_of_phrase(reading, _SAID, 0.7, ""):
         yield sign._replace(weight=sign.weight * none * topic)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
-from skill_health.needs.reading.force import Role, is_conditional, is_negated
-from skill_health.needs.reading.read import SkillReading, Statement
+from skill_health.needs.reading.force import SectionUse, is_conditional, is_negated
+from skill_health.needs.reading.read import SkillReading, SkillStatement
 from skill_health.text.patterns import lazy
 
 ORDER = 9
@@ -114,7 +114,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     for statement in reading.statements_with(("sub-skill", "subskill", "member skill", "sibling skill", "skill tool")):
         yield reading.sign(0.5 * statement.weight, EvidenceKind.FILE, "other skills", statement.line, statement.shown)
     for statement in reading.statements_with(("skill", "agent", "workflow")):
-        if statement.weight > 0 and statement.role not in (Role.WHEN, Role.ASIDE):
+        if statement.weight > 0 and statement.role not in (SectionUse.WHEN, SectionUse.ASIDE):
             for match in _SIBLING.finditer(statement.text):
                 name = match[1] or match[2]
                 if name and name != reading.skill.name and not is_conditional(statement.text, match.start()):
@@ -144,7 +144,7 @@ def _plain(word: str) -> str:
     return word if 2 < len(word) < 120 and ("." in word) and not word.startswith(("-", "s/", "http")) else ""
 
 
-def _of_statement(statement: Statement, reading: SkillReading, own: set[str]) -> Iterator[Sign]:
+def _of_statement(statement: SkillStatement, reading: SkillReading, own: set[str]) -> Iterator[Sign]:
     for match in _FILE.finditer(statement.shown.replace("\n", " ")):
         name = match[1] or match[2]
         base = name.rstrip("/.").rpartition("/")[2].lower()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
-from skill_health.needs.reading.force import Role
+from skill_health.needs.reading.force import SectionUse
 from skill_health.needs.reading.read import SkillReading
 from skill_health.needs.reading.variables import OWN, REQUIRED_WORDS, is_secret
 from skill_health.text.patterns import lazy
@@ -45,7 +45,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         if command.program in _EXPORT and command.assigned and command.assigned[0] not in OWN:
             name = command.assigned[0]
             open_ = _PLACEHOLDER.search(command.text) is not None
-            weight = 1.0 if is_secret(name) or (open_ and placed.role is Role.REQUIRED) else 0.5 if open_ else 0.2
+            weight = 1.0 if is_secret(name) or (open_ and placed.role is SectionUse.REQUIRED) else 0.5 if open_ else 0.2
             yield reading.sign(weight * placed.weight, EvidenceKind.VARIABLE, name, placed.line, command.text)
         elif "$" in command.text:
             for match in _DOLLAR.finditer(command.text):

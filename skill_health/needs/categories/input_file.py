@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
-from skill_health.needs.reading.force import Role
+from skill_health.needs.reading.force import SectionUse
 from skill_health.needs.reading.read import SkillReading, phrase, signs_of_phrase
 from skill_health.text.patterns import lazy
 
@@ -74,7 +74,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 break
     opened = lazy_open.finditer
     for snippet in reading.snippets:
-        if snippet.role is not Role.ASIDE and snippet.language in (
+        if snippet.role is not SectionUse.ASIDE and snippet.language in (
             "python",
             "py",
             "javascript",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
-from skill_health.needs.reading.force import Role, is_conditional
+from skill_health.needs.reading.force import SectionUse, is_conditional
 from skill_health.needs.reading.read import SkillReading, phrase
 from skill_health.text.patterns import lazy
 
@@ -75,7 +75,11 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         )
     for block in reading.skill.body.blocks:
         role = reading.role(block.line)
-        if role not in (Role.ASIDE, Role.TROUBLE) and not block.info and (match := _PROMPT.search(block.text)):
+        if (
+            role not in (SectionUse.ASIDE, SectionUse.TROUBLE)
+            and not block.info
+            and (match := _PROMPT.search(block.text))
+        ):
             line = block.line + block.fenced + block.text.count("\n", 0, match.start())
             yield reading.sign(0.6 * quiet, EvidenceKind.SENTENCE, f"prompt:{line}", line)
     for statement in reading.statements_with(("yes", "want me to", "shall i")):
@@ -97,7 +101,7 @@ def _questions(reading: SkillReading, quiet: float) -> Iterator[Sign]:
     """Sections that list questions for the user."""
     prose = reading.skill.body.prose
     for section in reading.skill.body.sections:
-        if reading.role(section.line) in (Role.ASIDE, Role.TROUBLE) or not _QUESTIONS.search(
+        if reading.role(section.line) in (SectionUse.ASIDE, SectionUse.TROUBLE) or not _QUESTIONS.search(
             section.heading.title.lower()
         ):
             continue
@@ -109,7 +113,7 @@ def _questions(reading: SkillReading, quiet: float) -> Iterator[Sign]:
         if asked >= 3:
             yield reading.sign(0.7 * quiet, EvidenceKind.SENTENCE, f"questions:{section.line}", section.line)
     for nth, each in enumerate(prose):
-        if _ASKED.search(each.text.lower()) and reading.role(each.line) in (Role.MAIN, Role.REQUIRED):
+        if _ASKED.search(each.text.lower()) and reading.role(each.line) in (SectionUse.MAIN, SectionUse.REQUIRED):
             after = [other.text for other in prose[nth + 1 : nth + 6] if other.item]
             if sum(text.rstrip(" *_\"'\u201d").endswith("?") or '?"' in text for text in after) >= 2:
                 yield reading.sign(0.7 * quiet, EvidenceKind.SENTENCE, f"questions:{each.line}", each.line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
-from skill_health.needs.reading.force import Role
+from skill_health.needs.reading.force import SectionUse
 from skill_health.needs.reading.packages import PACKAGES, client_imports
 from skill_health.needs.reading.products import product_signs
 from skill_health.needs.reading.programs import facts_of, installs_skill, is_tool
@@ -189,7 +189,7 @@ def _of_command(placed: PlacedCommand, reading: SkillReading, offline: float) ->
             "install" in command.text or "| sh" in command.text or "| bash" in command.text or "|bash" in command.text
         )
         for host in outside[:2]:
-            if placed.role is Role.EXAMPLE and host != "a host" and not reading.about.count(host.split(".")[-2]):
+            if placed.role is SectionUse.EXAMPLE and host != "a host" and not reading.about.count(host.split(".")[-2]):
                 host = "a host of an example"
             if host != "a host" or "$" in text:
                 yield reading.sign(

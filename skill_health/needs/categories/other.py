@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
-from skill_health.needs.reading.force import Role
+from skill_health.needs.reading.force import SectionUse
 from skill_health.needs.reading.programs import facts_of
 from skill_health.needs.reading.read import SkillReading, phrase, signs_of_phrase
 from skill_health.text.patterns import lazy
@@ -84,7 +84,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         # What runs on several systems needs none of them.
         if len(set(_ANY_SYSTEM.findall(sign.evidence.text.lower()))) > 1:
             continue
-        required = reading.role(sign.evidence.line) is Role.REQUIRED
+        required = reading.role(sign.evidence.line) is SectionUse.REQUIRED
         yield sign._replace(weight=sign.weight * (1.45 if required else 1.0))
     yield from signs_of_phrase(reading, _DEVICE, 0.6, "")
     yield from signs_of_phrase(reading, _HOSTS_TOOL, 0.4, "")

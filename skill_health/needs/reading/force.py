@@ -9,7 +9,7 @@ from skill_health.skill.model import Document
 from skill_health.text.patterns import lazy
 
 
-class Role(Enum):
+class SectionUse(Enum):
     """What a section is for, with the weight of its sentences and of its commands."""
 
     REQUIRED = (1.0, 1.0)
@@ -22,7 +22,7 @@ class Role(Enum):
     ASIDE = (0.0, 0.0)
 
     @property
-    def signs_of_phrase(self) -> float:
+    def says(self) -> float:
         """The weight of a sentence."""
         return self.value[0]
 
@@ -34,8 +34,8 @@ class Role(Enum):
 
 # The first that fits a title decides; words of the field's headings, read 2026-11.
 _TITLES = (
-    (Role.LISTING, lazy(r"^references?$|^(?:bundled )?resources?$|^(?:included )?(?:files|scripts)$|^supporting files$")),
-    (Role.ASIDE, lazy(
+    (SectionUse.LISTING, lazy(r"^references?$|^(?:bundled )?resources?$|^(?:included )?(?:files|scripts)$|^supporting files$")),
+    (SectionUse.ASIDE, lazy(
         r"when (?:not|never)\b|\b(?:do not|don'?t|not to) use\b|out of scope|\bnot (?:do|for|in scope)\b|does not (?:do|check|cover)|"
         r"doesn'?t do|what this (?:skill )?(?:is|does) not|boundar|anti-?pattern|rationaliz|rationalis|related (?:skill|agent|plugin|command)|"
         r"see also|further reading|learn more|reference (?:links|materials?)|additional resources|"
@@ -45,53 +45,61 @@ _TITLES = (
         r"common (?:mistakes?|errors to avoid)|^bad\b|what not to|^don'?ts?$|success stories|roadmap|future (?:work|improvements|enhancements)|"
         r"tool integrations|^metrics|pricing|^cost"
     )),
-    (Role.TROUBLE, lazy(
+    (SectionUse.TROUBLE, lazy(
         r"troubleshoot|common (?:issues|errors|problems|pitfalls|failures)|known (?:issues|limitations)|pitfall|gotcha|\bfaq\b|"
         r"error handling|errors?$|failure modes?|limitations?|edge cases|red flags|caveats?|warnings?$|if (?:something|it|things) "
         r"|when things go|recovery|security (?:considerations|notes?)|fallback|fix recipes?"
     )),
-    (Role.OPTIONAL, lazy(
+    (SectionUse.OPTIONAL, lazy(
         r"\boptional|alternative|advanced|\bbonus\b|nice to have|best practices?|other (?:platforms|tools|options)|"
         r"integrations?$|integration with|ci/?cd|github actions|production|deploy(?:ing|ment) options|customi[sz]|extend|extra|"
         r"for (?:developers|maintainers|contributors)|development$|variants?$|future"
     )),
-    (Role.REQUIRED, lazy(
+    (SectionUse.REQUIRED, lazy(
         r"prerequisit|requirement|pre-?conditions?|^setup|set-?up$|setting up|dependenc|before (?:you )?(?:start|begin)|"
         r"installation|^install|environment variables?|authentication|credentials|api keys?|first[- ]time|preflight|pre-flight"
     )),
-    (Role.WHEN, lazy(
+    (SectionUse.WHEN, lazy(
         r"when to|when (?:this|the user)|use cases?|use this|triggers?\b|trigger (?:phrases|conditions)|activation|^when$|applicab|"
         r"example (?:prompts?|requests?|questions?|queries)|^features?$|capabilit|philosophy|"
         r"core (?:concepts|principles)|concepts?$|principles|background|key (?:features|concepts)"
     )),
-    (Role.EXAMPLE, lazy(
+    (SectionUse.EXAMPLE, lazy(
         r"\bexamples?\b|sample|output (?:format|template|structure|artifacts?)|^outputs?$|templates?$|report(?:ing)? (?:format|template)|"
         r"response format|deliverable|demo\b|case stud|walkthrough|file (?:structure|tree)|(?:directory|project) (?:structure|layout)"
     )),
 )  # fmt: skip
 
 
-def role_of(title: str) -> Role:
+def role_of(title: str) -> SectionUse:
     """What a section is for, by its title."""
     plain = title.lower().strip(" #*_`:").lstrip("0123456789.-) ")
     for role, pattern in _TITLES:
         if pattern.search(plain[:200]):
             return role
-    return Role.MAIN
+    return SectionUse.MAIN
 
 
-_RANK = (Role.ASIDE, Role.LISTING, Role.TROUBLE, Role.OPTIONAL, Role.EXAMPLE, Role.REQUIRED, Role.WHEN)
+_RANK = (
+    SectionUse.ASIDE,
+    SectionUse.LISTING,
+    SectionUse.TROUBLE,
+    SectionUse.OPTIONAL,
+    SectionUse.EXAMPLE,
+    SectionUse.REQUIRED,
+    SectionUse.WHEN,
+)
 
 
-def roles_by_line(document: Document, lines: int) -> list[Role]:
+def roles_by_line(document: Document, lines: int) -> list[SectionUse]:
     """The role of each line, by the titles of all sections that it is in; that which counts least, wins."""
-    roles = [Role.MAIN] * (lines + 2)
-    stack: list[tuple[int, Role]] = []
+    roles = [SectionUse.MAIN] * (lines + 2)
+    stack: list[tuple[int, SectionUse]] = []
     for section in document.sections:
         while stack and stack[-1][0] < section.line:
             stack.pop()
         # The document's own title names the skill, not a part of it.
-        own = Role.MAIN if section.heading.level == 1 and not stack else role_of(section.heading.title)
+        own = SectionUse.MAIN if section.heading.level == 1 and not stack else role_of(section.heading.title)
         role = _combined([above for _, above in stack], own)
         stack.append((section.end_line, role))
         for line in range(section.line, min(section.end_line, lines) + 1):
@@ -99,11 +107,11 @@ def roles_by_line(document: Document, lines: int) -> list[Role]:
     return roles
 
 
-def _combined(above: Sequence[Role], own: Role) -> Role:
-    found = {own, *above[-1:]} - {Role.MAIN}
-    if found <= {Role.WHEN, own} and own is not Role.MAIN:
+def _combined(above: Sequence[SectionUse], own: SectionUse) -> SectionUse:
+    found = {own, *above[-1:]} - {SectionUse.MAIN}
+    if found <= {SectionUse.WHEN, own} and own is not SectionUse.MAIN:
         return own
-    return next((role for role in _RANK if role in found), Role.MAIN)
+    return next((role for role in _RANK if role in found), SectionUse.MAIN)
 
 
 _HEDGED = lazy(

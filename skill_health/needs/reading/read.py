@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from skill_health.needs.model import EvidenceKind, NeedEvidence, Sign
-from skill_health.needs.reading.force import Role, hedge, is_conditional, is_negated, roles_by_line
+from skill_health.needs.reading.force import SectionUse, hedge, is_conditional, is_negated, roles_by_line
 from skill_health.needs.reading.programs import AMBIGUOUS, PLAIN, facts_of
 from skill_health.needs.reading.scripts import MAX_SCRIPT, ScriptUse, language_of, uses_of
 from skill_health.needs.reading.shell import ShellCommand, read_commands
@@ -54,13 +54,13 @@ _NOT_RUN = frozenset(
 )
 
 
-class Statement(NamedTuple):
+class SkillStatement(NamedTuple):
     """One sentence, heading or cell of the text: in lower case, with the weight that its place and words give it."""
 
     text: str
     shown: str
     line: int
-    role: Role
+    role: SectionUse
     weight: float
     kind: str
 
@@ -72,7 +72,7 @@ class PlacedCommand(NamedTuple):
     path: str
     line: int
     weight: float
-    role: Role
+    role: SectionUse
     source: str
 
 
@@ -82,7 +82,7 @@ class Snippet(NamedTuple):
     language: str
     text: str
     line: int
-    role: Role
+    role: SectionUse
 
 
 class PlacedScript(NamedTuple):
@@ -117,13 +117,13 @@ class SkillReading:
     read: ReadText
 
     @cached_property
-    def roles(self) -> list[Role]:
+    def roles(self) -> list[SectionUse]:
         """The role of each line of SKILL.md, by its number."""
         return roles_by_line(self.skill.body, len(self.skill.lines))
 
-    def role(self, line: int) -> Role:
+    def role(self, line: int) -> SectionUse:
         """The role of a line."""
-        return self.roles[line] if 0 <= line < len(self.roles) else Role.MAIN
+        return self.roles[line] if 0 <= line < len(self.roles) else SectionUse.MAIN
 
     @cached_property
     def about(self) -> str:
@@ -138,7 +138,7 @@ class SkillReading:
         return field.span.line if field else 1
 
     @cached_property
-    def statements(self) -> tuple[Statement, ...]:
+    def statements(self) -> tuple[SkillStatement, ...]:
         """The sentences of the description and of the text, in order."""
         return tuple(_statements(self))
 
@@ -150,7 +150,7 @@ class SkillReading:
             at += len(each.text) + 1
         return "\n".join(each.text for each in self.statements), starts
 
-    def statements_with(self, anchors: Iterable[str]) -> Iterator[Statement]:
+    def statements_with(self, anchors: Iterable[str]) -> Iterator[SkillStatement]:
         """The statements that contain one of these lower-case literals, in order, each once."""
         joined, starts = self._joined
         found: set[int] = set()
@@ -273,7 +273,7 @@ def _begins_command(line: str) -> bool:
     return line.startswith("$ ") or (named and plain and not line.endswith((".", ":", ",")))
 
 
-def _statements(reading: SkillReading) -> Iterator[Statement]:
+def _statements(reading: SkillReading) -> Iterator[SkillStatement]:
     skill, count = reading.skill, 0
     for part in _SENTENCE.split(skill.description):
         if part and part.strip():
@@ -281,8 +281,8 @@ def _statements(reading: SkillReading) -> Iterator[Statement]:
             when = low.lstrip().startswith(
                 ("use when", "use this", "trigger", "when ", "also use", "use for", "use if", "invoke")
             )
-            role = Role.WHEN if when else Role.MAIN
-            yield Statement(low, part, reading.about_line, role, role.said * hedge(low), "description")
+            role = SectionUse.WHEN if when else SectionUse.MAIN
+            yield SkillStatement(low, part, reading.about_line, role, role.says * hedge(low), "description")
     for prose in skill.body.prose:
         role = reading.role(prose.line)
         offset = 0
@@ -298,13 +298,13 @@ def _statements(reading: SkillReading) -> Iterator[Statement]:
             if count > _MOST_STATEMENTS:
                 return
             low = _TARGET.sub("] ", part[:1_500]).lower().replace("\n", " ").replace("\u2019", "'")
-            weight = role.said * hedge(low)
+            weight = role.says * hedge(low)
             if prose.kind == "heading":
                 weight *= 0.5
             elif prose.kind == "cell":
                 weight *= 0.6
             line = prose.line + prose.text.count("\n", 0, at)
-            yield Statement(low, part, line, role, weight, prose.kind)
+            yield SkillStatement(low, part, line, role, weight, prose.kind)
 
 
 def _commands(reading: SkillReading) -> Iterator[PlacedCommand]:
@@ -379,7 +379,7 @@ def _scripts(reading: SkillReading) -> Iterator[PlacedScript]:
                 continue
             role = reading.role(nth)
             low = line.lower()
-            weight = max(role.run, 0.2 if role is Role.ASIDE else 0.0) * hedge(low)
+            weight = max(role.run, 0.2 if role is SectionUse.ASIDE else 0.0) * hedge(low)
             runs = _runs(line, match.start())
             known = best.get(file)
             if known is None or (weight, runs) > (known[0], known[2]):
