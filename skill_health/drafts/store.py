@@ -119,6 +119,11 @@ def digest_content(content: Any) -> str:
     return digest(record_values(content))
 
 
+def digest_draft(draft: Draft) -> str:
+    """A hash of all that a draft holds."""
+    return digest(record_values(draft))
+
+
 def is_edited(draft: Draft) -> bool:
     """Whether somebody has changed what was generated, by whatever program."""
     return digest_content(getattr(draft, "content")) != draft.generated  # noqa: B009 - each kind has its own
