@@ -56,7 +56,6 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], port: int, **options:
         gc.enable()
         live.refresh(strict=True)
         echo(f"{server.url} shows the page; press Ctrl-C to stop\n")
-        echo(f"{server.url}drafts shows the drafts that wait for a decision\n")
         if sys.stdout is not None:
             sys.stdout.flush()
         server.serve_forever()

@@ -7,6 +7,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -19,10 +20,13 @@ from msgspec.structs import replace
 
 from skill_health.documents.prompt_draft import PromptDraft
 from skill_health.drafts.store import add_drafts, change_draft, read_drafts
+from skill_health.page.request import PageOptions
 from skill_health.page.serving.draft_pages import DraftPages
 from skill_health.page.serving.server import Server
 from skill_health.page.serving.site import Site
+from skill_health.page.serving.site import site as live_site
 
+TODAY = date(2026, 11, 25)
 TEXT = "the second scan is upside down, turn it and put both together"
 HOSTILE = "</textarea><script>alert(1)</script> \x1b[2J\u202e \"' & join the scans"
 
@@ -181,3 +185,12 @@ def test_a_server_without_drafts_has_no_such_page(root: Path) -> None:
         found.value.close()
         assert found.value.code == 404
         server.shutdown()
+
+
+def test_the_page_says_what_waits_and_follows_a_decision(root: Path, server: Server) -> None:
+    live, folder = live_site((str(root),), PageOptions(True, 1, TODAY, None, None, None), lambda: TODAY)
+    assert "2 drafts wait for a decision" in live.page()[1]
+    post(server, form_of(get(server), TEXT) | {"do": "accept"})
+    assert '<p><a href="/drafts">1 draft waits for a decision</a></p>' in live.page()[1]
+    (root / "drafts" / "prompts" / "broken.json").write_bytes(b"\xff{")
+    assert "1 draft waits" in live.page()[1] and folder.startswith(str(root))
