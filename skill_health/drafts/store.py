@@ -14,11 +14,12 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from skill_health.bench.durable import locked
@@ -75,6 +76,30 @@ def read_drafts(root: str, kind: type[SomeDraft]) -> StoredDrafts[SomeDraft]:
     return StoredDrafts(tuple(found), tuple(problems))
 
 
+def count_waiting(root: str) -> int:
+    """How many drafts of any kind are proposed; what cannot be read is not counted. Never raises."""
+    found = 0
+    for folder, folders, files in os.walk(os.path.join(root, DRAFTS)):
+        folders.sort()
+        for name in sorted(files):
+            with suppress(OSError, ValueError):
+                raw = (
+                    read_limited(os.path.join(folder, name), _MOST_BYTES, links=False)
+                    if name.endswith(".json")
+                    else None
+                )
+                found += raw is not None and msgspec.json.decode(raw, type=_Waiting).state == "proposed"
+    return found
+
+
+class _Waiting(msgspec.Struct):
+    """What is looked at of any draft."""
+
+    version: Literal[1]
+    generated: str
+    state: str
+
+
 def add_drafts(root: str, drafts: Iterable[SomeDraft]) -> tuple[SomeDraft, ...]:
     """Write the drafts whose ids are new; what has been proposed before stays as it is. Returns those written.
 
@@ -117,6 +142,11 @@ def format_time(time: datetime) -> str:
 def digest_content(content: Any) -> str:
     """A hash of the content (a record) of a draft."""
     return digest(record_values(content))
+
+
+def digest_draft(draft: Draft) -> str:
+    """A hash of all that a draft holds."""
+    return digest(record_values(draft))
 
 
 def is_edited(draft: Draft) -> bool:

@@ -19,10 +19,11 @@ _SIGNED = lazy(
 )
 _LOGIN = lazy(r"(?<=://)[^\s/@:]{1,100}(?::[^\s/@]{0,200})?@")
 _NAMED = lazy(
-    r"\b(?P<name>(?:[\w-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key)[\w-]*|pwd|bearer|authorization))"
+    r"\b(?P<name>(?:[\w-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key)[\w-]*|pwd))"
     r"(?P<sign>[\"']?\s*(?::|=|\bis\b)\s*[\"']?|\s+(?=[A-Za-z0-9+/_=-]{16,}))(?P<value>[^\s\"',;]{4,})",
     re.IGNORECASE,
 )
+_BEARER = lazy(r"\b(?P<name>bearer|basic)\s+(?=[^\s]*[\d+/=_-])[A-Za-z0-9+/_=.~-]{8,}", re.IGNORECASE)
 _LONG = lazy(r"(?<![\w/.-])[A-Za-z0-9_+/=-]{28,}(?![\w-])")
 _ADDRESS = lazy(r"[\w.+%-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,5}[A-Za-z]{2,24}\b")
 _UNIX = lazy(r"(?<![\w.])(?P<root>/(?:home|Users)/)(?P<name>[^/\s\"'`:;,)<>]{1,64})")
@@ -45,6 +46,7 @@ def hide_private(text: str) -> str:
     steps: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
         (_SIGNED, lambda match: "***"),
         (_LOGIN, lambda match: "***@"),
+        (_BEARER, lambda match: f"{match['name']} ***"),
         (_NAMED, lambda match: f"{match['name']}{match['sign']}***"),
         (_ADDRESS, lambda match: "name@example.com"),
         (_UNIX, _folder),

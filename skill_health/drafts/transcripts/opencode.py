@@ -18,7 +18,7 @@ from skill_health.drafts.transcripts._api import LONGEST_LINE, TranscriptTurn, r
 
 TITLE = "OpenCode"
 _DATABASE = "opencode.db"
-_MOST_STEPS, _STEP = 20_000, 100_000
+_MOST_STEPS, _STEP = 4_000, 100_000
 _MOST_FILES = 100_000
 _QUERY = """
 select m.session_id, m.id, m.data, p.data from message m join part p on p.message_id = m.id
