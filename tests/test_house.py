@@ -175,9 +175,10 @@ def test_no_function_is_named_by_a_word_that_says_nothing() -> None:
 # A module in such a folder is found by its name, so a reader of one need not know of the others.
 PLUGINS = (
     "skill_health/documents",
-    "skill_health/commands", "skill_health/needs/categories", "skill_health/formats", "skill_health/hosts", "skill_health/rules", "skill_health/bench/providers",
-    "skill_health/drafts/commands", "skill_health/drafts/desks", "skill_health/drafts/tasks/templates", "skill_health/drafts/transcripts", "skill_health/page/pictures",
-    "skill_health/page/sections", "router/commands", "router/prompts", "router/reports", "router/routers",
+    "skill_health/commands", "skill_health/needs/categories", "skill_health/formats", "skill_health/hosts", "skill_health/rules",
+    "skill_health/bench/providers", "skill_health/drafts/commands", "skill_health/drafts/desks", "skill_health/drafts/tasks/templates",
+    "skill_health/drafts/transcripts", "skill_health/page/pictures", "skill_health/page/sections",
+    "router/commands", "router/prompts", "router/reports", "router/routers",
     "effectiveness/agents", "effectiveness/checks", "effectiveness/commands", "effectiveness/published",
     "effectiveness/reports", "effectiveness/sandbox", "effectiveness/tasks",
 )  # fmt: skip

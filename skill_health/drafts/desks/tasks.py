@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from skill_health.core.errors import AbortedError, UsageError
-from skill_health.core.files import here, replace_file
+from skill_health.core.files import here, read_whole, replace_file
 from skill_health.core.strict_json import JsonProblem, parse_object
 from skill_health.documents.task_draft import TaskDraft
 from skill_health.drafts.desks._api import Now, ShownDraft
@@ -78,8 +78,8 @@ class TaskDesk:
             files = written_parts(data)
         except (JsonProblem, ValueError) as error:
             raise UsageError(f"the edited text is no task: {error}") from None
-        before = {name: _read(os.path.join(place, name)) for name in files}
         try:
+            before = {name: read_whole(os.path.join(place, name)) for name in files}
             for name, raw in files.items():
                 replace_file(os.path.join(place, name), raw, durable=True)
             task = load_folder(place, self._collection.root)
@@ -129,7 +129,3 @@ def _item(criterion: Any) -> str:
     how = "" if criterion.check else ", by a judge"
     return f"{criterion.points:g} points{how}: {criterion.text}"
 
-
-def _read(path: str) -> bytes:
-    with open(path, "rb") as stream:
-        return stream.read()
