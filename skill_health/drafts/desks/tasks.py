@@ -128,4 +128,3 @@ class TaskDesk:
 def _item(criterion: Any) -> str:
     how = "" if criterion.check else ", by a judge"
     return f"{criterion.points:g} points{how}: {criterion.text}"
-
