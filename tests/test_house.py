@@ -176,7 +176,8 @@ def test_no_function_is_named_by_a_word_that_says_nothing() -> None:
 PLUGINS = (
     "skill_health/documents",
     "skill_health/commands", "skill_health/formats", "skill_health/hosts", "skill_health/rules", "skill_health/bench/providers",
-    "skill_health/drafts/commands", "skill_health/drafts/desks", "skill_health/drafts/transcripts", "skill_health/page/pictures", "skill_health/page/sections", "router/commands", "router/prompts", "router/reports", "router/routers",
+    "skill_health/drafts/commands", "skill_health/drafts/desks", "skill_health/drafts/transcripts",
+    "skill_health/page/pictures", "skill_health/page/sections", "router/commands", "router/prompts", "router/reports", "router/routers",
     "effectiveness/agents", "effectiveness/checks", "effectiveness/commands", "effectiveness/published",
     "effectiveness/reports", "effectiveness/sandbox", "effectiveness/tasks",
 )  # fmt: skip

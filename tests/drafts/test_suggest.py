@@ -14,9 +14,8 @@ from loopback import Loopback, answer
 
 from skill_health.documents.description_suggestion import MeasuredCandidate
 from skill_health.drafts.suggest.candidates import DescriptionCandidate, judge_candidates, read_descriptions
-from skill_health.drafts.suggest.confirm import is_better, spend_level
 from skill_health.drafts.suggest.measure import compare_rights
-from skill_health.drafts.suggest.suggest import choose_best
+from skill_health.drafts.suggest.suggest import choose_best, is_better, spend_level
 from skill_health.router.records import Prompt
 
 SEALED_WORDS = "zebra quagga okapi"
