@@ -57,13 +57,16 @@ def suggest_description_command(skill: str, **options: Any) -> int:
     from skill_health.drafts.material import choose_skills, collection_of, load_collection
     from skill_health.drafts.suggest.candidates import judge_candidates, read_candidates
     from skill_health.drafts.suggest.measure import FREE, split_prompts
-    from skill_health.drafts.suggest.suggest import SuggestionBench, suggest_description, suggestion_text
+    from skill_health.drafts.suggest.render import suggestion_text
+    from skill_health.drafts.suggest.suggest import SuggestionBench, suggest_description
+    from skill_health.router.prompts._load import refuse_bad_records
 
     if not options["files"] and not options["model"]:
         raise click.UsageError("give candidates: --candidate FILE, or --model PROVIDER:MODEL to have some written")
     collection = load_collection(
         collection_of((skill,), options["collection"]), options["config_file"], options["namesakes"]
     )
+    refuse_bad_records(collection.problems, None)
     print_lines(collection.notes)
     (chosen,) = choose_skills(collection, (skill,))
     seed = collection.config.router.seed if options["seed"] is None else options["seed"]

@@ -19,7 +19,7 @@ from skill_health.discovery.roots import relative, resolve
 from skill_health.documents._draft import DraftedSkill
 from skill_health.drafts.store import hash_skill
 from skill_health.lint.pipeline import configure
-from skill_health.registries.records import BadRecord
+from skill_health.registries.records import BadRecord, problem_line
 from skill_health.router.inputs import NoPromptsError, prompts_beside, with_namesakes
 from skill_health.router.lexicon.routability import RiskFeatures, read_features
 from skill_health.router.listing import catalogue
@@ -39,7 +39,7 @@ _SEVERAL = 3
 class DraftingCollection:
     """A collection to draft for. `skills` are those by the paths of their SKILL.md, parsed; `prompts` what is labelled.
 
-    `problems` are records of prompts that cannot be read, `notes` what somebody should know.
+    `problems` are records of prompts that cannot be read, `notes` what somebody should know, those records among it.
     """
 
     root: str
@@ -110,7 +110,7 @@ def load_collection(
     except NoPromptsError:
         pass
     skills = {skill.path: skill for skill in found.skills}
-    notes = (*describe_refused(config), *discovery.warnings, *found.notes)
+    notes = (*describe_refused(config), *discovery.warnings, *found.notes, *map(problem_line, problems))
     return DraftingCollection(discovery.root, config, listed, skills, prompts, problems, notes)
 
 

@@ -116,6 +116,6 @@ def _take(desk: ReviewDesk, draft: Draft, text: str, say: Callable[[str], None])
 
 def diff_lines(before: str, after: str) -> Iterator[str]:
     """What an edit has changed, as safe lines."""
-    found = unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=1)
-    changed = [line for line in found if not line.startswith(("---", "+++", "@@"))]
+    found = list(unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=1))
+    changed = [line for line in found[2:] if not line.startswith("@@")]
     yield from (clean(f"  {line}") for line in changed) if changed else ("nothing was changed",)

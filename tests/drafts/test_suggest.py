@@ -14,9 +14,8 @@ from loopback import Loopback, answer
 
 from skill_health.documents.description_suggestion import MeasuredCandidate
 from skill_health.drafts.suggest.candidates import DescriptionCandidate, judge_candidates, read_descriptions
-from skill_health.drafts.suggest.confirm import is_better, spend_level
 from skill_health.drafts.suggest.measure import compare_rights
-from skill_health.drafts.suggest.suggest import choose_best
+from skill_health.drafts.suggest.suggest import choose_best, is_better, spend_level
 from skill_health.router.records import Prompt
 
 SEALED_WORDS = "zebra quagga okapi"
@@ -210,3 +209,11 @@ def test_a_router_that_costs_money_measures_nothing(root: Path, run: Callable[..
     done = run("suggest", "description", "merge-pages", "--candidate", "good.txt", "--routers", "openai:m")
     assert done.returncode == 2 and "not free" in done.stderr
     assert run("suggest", "description", "merge-pages").returncode == 2
+
+
+def test_records_that_cannot_be_read_are_not_passed_over(root: Path, run: Callable[..., Any]) -> None:
+    with (root / "prompts.jsonl").open("a") as file:
+        file.write('{"prompt_id": "bad", "prompt": "x"}\n')
+    done = run("suggest", "description", "merge-pages", "--candidate", "good.txt")
+    assert done.returncode == 2 and "prompts.jsonl:37" in done.stderr
+    assert "prompts.jsonl:37" in run("draft", "prompts", "merge-pages", "--dry-run").stderr

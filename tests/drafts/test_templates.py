@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.drafts.material import DraftingCollection, choose_skills, load_collection
-from skill_health.drafts.prompts.phrases import find_phrases
-from skill_health.drafts.prompts.propose import build_drafts, propose_from_templates
+from skill_health.drafts.prompts.phrases import find_phrases, verb_forms
+from skill_health.drafts.prompts.propose import build_drafts
+from skill_health.drafts.prompts.templates import propose_from_templates
 from skill_health.drafts.prompts.validate import KnownPrompts, PromptRules
-from skill_health.drafts.prompts.verbs import verb_forms
 from skill_health.router.records import Prompt
 from skill_health.skill.parse import parse_skill
 

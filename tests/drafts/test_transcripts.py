@@ -237,6 +237,7 @@ def test_a_link_in_a_folder_of_logs_and_a_pipe_are_not_waited_for(
     assert taken(collection, tmp_path / "logs") == [ASKED]
 
 
+@pytest.mark.slow
 def test_the_command_shows_asks_and_keeps_nothing_private(tmp_path: Path, run: Callable[..., Any]) -> None:
     drafts_made.collection(tmp_path)
     text = f"{ASKED}, mail it to anna.meier@firma.de\x1b[2J"

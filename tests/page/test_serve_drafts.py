@@ -187,6 +187,7 @@ def test_a_server_without_drafts_has_no_such_page(root: Path) -> None:
         server.shutdown()
 
 
+@pytest.mark.slow
 def test_the_page_says_what_waits_and_follows_a_decision(root: Path, server: Server) -> None:
     live, folder = live_site((str(root),), PageOptions(True, 1, TODAY, None, None, None), lambda: TODAY)
     assert "2 drafts wait for a decision" in live.page()[1]

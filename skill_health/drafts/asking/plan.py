@@ -21,7 +21,7 @@ from skill_health.bench.redact import keys_in_use
 from skill_health.bench.run_folder import Kind, RunLocation, find_place
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.errors import UsageError
-from skill_health.core.extras import installation
+from skill_health.core.extras import installation, missing_modules
 from skill_health.documents._record import convert_record, record_values
 from skill_health.documents.draft_answer import DraftAnswer
 from skill_health.documents.draft_manifest import DraftManifest, FrozenQuestion, FrozenWriter
@@ -135,13 +135,11 @@ def open_writer(spec: str, routing: RouterSettings, prices: PriceTable, keyless:
     choice = resolve(spec, routing)
     if choice.kind != PROVIDER or choice.protocol is None:
         raise UsageError(f"{spec} ranks skills and writes nothing: name a model of a provider, PROVIDER:MODEL")
+    if missing_modules(choice.module.IMPORTS):
+        raise UsageError(f"{spec} needs {choice.module.IMPORTS[0]}: {installation(choice.module.EXTRA)}")
     try:
-        import httpx  # noqa: F401
-
         where = base_url(choice.provider, choice.protocol)
         endpoint = None if keyless else open_endpoint(choice.provider, choice.protocol)
-    except ModuleNotFoundError:
-        raise UsageError(f"{spec} needs httpx: {installation('bench')}") from None
     except UsageError as error:
         raise UsageError(f"{spec}: {error}") from None
     price = prices.price_of(choice.protocol.name, spec, choice.model)

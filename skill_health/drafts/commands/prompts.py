@@ -128,7 +128,8 @@ def _take(
 
 
 def _fill(collection: DraftingCollection, chosen: tuple[ListedSkill, ...], options: dict[str, Any]) -> int:
-    from skill_health.drafts.prompts.propose import propose_from_templates, write_proposals
+    from skill_health.drafts.prompts.propose import write_proposals
+    from skill_health.drafts.prompts.templates import propose_from_templates
 
     if options["dry_run"]:
         print_lines([f"{len(chosen)} skills, templates only: nothing is asked; dry run: nothing was written"])

@@ -12,8 +12,6 @@ from msgspec import structs
 from skill_health.documents._draft import DraftOrigin
 from skill_health.documents.prompt_draft import PromptContent, PromptDraft
 from skill_health.drafts.material import DraftingCollection
-from skill_health.drafts.prompts.phrases import find_phrases
-from skill_health.drafts.prompts.templates import FilledTemplate, fill_near_misses, fill_none, fill_positives
 from skill_health.drafts.prompts.validate import KnownPrompts, PromptFault, PromptRules
 from skill_health.drafts.registry import to_prompt
 from skill_health.drafts.store import (
@@ -30,7 +28,6 @@ from skill_health.router.splits import TEST, TRAIN, assign, with_families
 
 ALIKE = 0.5
 """The cosine of words from which two requests are of one family, and never on both sides of the split."""
-_SPARE = 4
 _SHARES = {TRAIN: 1 - SEALED_SHARE, TEST: SEALED_SHARE}
 
 
@@ -57,22 +54,6 @@ class WrittenDrafts:
     drafts: tuple[PromptDraft, ...]
     known: int
     problems: tuple[str, ...] = ()
-
-
-def propose_from_templates(collection: DraftingCollection, skill: ListedSkill, most: int) -> list[ProposedPrompt]:
-    """Requests of each role, filled with what the skill and its siblings say: more than the `most` that are wanted."""
-    many = _SPARE * most
-    own = find_phrases(collection.skills[skill.path])
-    siblings = [(other, find_phrases(collection.skills[other.path])) for other in collection.siblings(skill)]
-    filled: list[FilledTemplate] = [
-        *fill_positives(skill, own, many),
-        *fill_near_misses(skill, siblings, many),
-        *fill_none(skill, many),
-    ]
-    return [
-        ProposedPrompt(skill, each.content, DraftOrigin(by="template", template=each.template), each.family, spare=True)
-        for each in filled
-    ]
 
 
 def build_drafts(

@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from skill_health.core.files import blake2b
+from skill_health.documents._draft import DraftOrigin
 from skill_health.documents.prompt_draft import PromptContent
-from skill_health.drafts.prompts.phrases import PhraseKind, SkillPhrase
+from skill_health.drafts.material import DraftingCollection
+from skill_health.drafts.prompts.phrases import PhraseKind, SkillPhrase, find_phrases
+from skill_health.drafts.prompts.propose import ProposedPrompt
 from skill_health.router.records import ListedSkill
 from skill_health.text.patterns import lazy
 from skill_health.text.similarity import STOP
@@ -71,6 +74,7 @@ _PLURAL = lazy(r"^(?:an?|the|my|our|this|one)\b", re.IGNORECASE)
 
 
 AnyItem = TypeVar("AnyItem")
+_SPARE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,22 @@ class FilledTemplate:
     content: PromptContent
     template: str
     family: str
+
+
+def propose_from_templates(collection: DraftingCollection, skill: ListedSkill, most: int) -> list[ProposedPrompt]:
+    """Requests of each role, filled with what the skill and its siblings say: more than the `most` that are wanted."""
+    many = _SPARE * most
+    own = find_phrases(collection.skills[skill.path])
+    siblings = [(other, find_phrases(collection.skills[other.path])) for other in collection.siblings(skill)]
+    filled: list[FilledTemplate] = [
+        *fill_positives(skill, own, many),
+        *fill_near_misses(skill, siblings, many),
+        *fill_none(skill, many),
+    ]
+    return [
+        ProposedPrompt(skill, each.content, DraftOrigin(by="template", template=each.template), each.family, spare=True)
+        for each in filled
+    ]
 
 
 def fill_positives(skill: ListedSkill, phrases: Sequence[SkillPhrase], most: int) -> list[FilledTemplate]:

@@ -1,20 +1,31 @@
-"""Candidates -> the one that is ahead on the prompts to select on -> whether the sealed prompts confirm it."""
+"""Candidates -> the one that is ahead on the prompts to select on -> whether the sealed prompts confirm it.
+
+The k-th use of sealed prompts for a skill has to reach a one-sided level of 0.05 / (k (k + 1)). These levels add up to
+0.05 over however many uses, so that whoever tries until something looks better is told so in at most one case of twenty
+where nothing is (Bonferroni's inequality, with the level spent unequally).
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from skill_health.documents._record import Figure
+from skill_health.bench.manifest import digest
+from skill_health.core.errors import UsageError
+from skill_health.core.files import here, read_each_line
+from skill_health.core.history import append_history
+from skill_health.documents._record import decode_record, record_values
 from skill_health.documents.description_suggestion import (
     MeasuredCandidate,
     SealedConfirmation,
     SuggestionReport,
 )
+from skill_health.documents.sealed_use import SealedUse
 from skill_health.drafts.material import DraftingCollection
+from skill_health.drafts.store import drafts_folder, format_time, writing
 from skill_health.drafts.suggest.candidates import DescriptionCandidate
-from skill_health.drafts.suggest.confirm import count_use, is_better, spend_level
 from skill_health.drafts.suggest.measure import (
     Rights,
     SplitPrompts,
@@ -23,10 +34,10 @@ from skill_health.drafts.suggest.measure import (
     mean_right,
     route_prompts,
 )
+from skill_health.router.listing import catalogue_digest
 from skill_health.router.records import ListedSkill, Prompt
-from skill_health.text.terminal import clean, lay_out_table, wrapped
-
-_WIDTH = 100
+from skill_health.router.splits import TEST
+from skill_health.stats.estimates import Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,62 +138,72 @@ def _notes(prompts: SplitPrompts) -> Iterator[str]:
         yield "no prompt to select on expects that no skill fires: a description that fires too often is not found out"
 
 
-def suggestion_text(report: SuggestionReport) -> str:
-    """The report for a terminal."""
-    return "\n".join(_lines(report)) + "\n"
+USES = "sealed-uses.jsonl"
+LEVEL = 0.05
 
 
-def _lines(report: SuggestionReport) -> Iterator[str]:
-    yield from (f"note: {note}" for note in report.notes)
-    yield f"{clean(report.skill)}, measured by {', '.join(report.measured_by)}"
-    rows = [("today", _percent(report.today), "")]
-    rows += [(f"candidate {each.number}", _percent(each.share), _figure(each)) for each in report.candidates]
-    counts = f"{report.train} prompts, {report.train_clusters} independent"
-    yield from lay_out_table((f"to select on ({counts})", "right", "against today"), rows)
-    for each in report.candidates:
-        if each.fault:
-            yield f"candidate {each.number} ({clean(each.source)}) was not measured: {each.fault}"
-    yield ""
-    yield from _verdict(report)
+def spend_level(use: int) -> float:
+    """The one-sided level of the k-th use of sealed prompts."""
+    return LEVEL / (use * (use + 1))
 
 
-def _verdict(report: SuggestionReport) -> Iterator[str]:
-    if report.verdict == "no_candidate":
-        yield "No candidate could be measured; the sealed prompts were left alone."
+def is_better(found: Estimate, use: int) -> bool:
+    """Whether a difference is shown to be above 0: by its test at the level of the use, and by its 95 % interval.
+
+    Where all prompts differ by the same there is no interval, and where few differ no test reaches the level.
+    """
+    if found.value is None or found.p is None:
+        return False
+    return found.value > 0 and (found.low is None or found.low > 0) and found.p / 2 <= spend_level(use)
+
+
+def count_use(
+    collection: DraftingCollection,
+    skill: ListedSkill,
+    candidate: str,
+    sealed: Sequence[Prompt],
+    routers: Sequence[str],
+    seed: int,
+    time: datetime,
+) -> SealedUse:
+    """Write down that sealed prompts are used, and say which use it is; the very same comparison counts once.
+
+    Raises UsageError where the file of uses cannot be read or written.
+    """
+    path = os.path.join(drafts_folder(collection.root), USES)
+    ids = tuple(sorted(prompt.prompt_id for prompt in sealed))
+    texts = digest(sorted([prompt.prompt_id, prompt.text, prompt.target or "", TEST] for prompt in sealed))
+    with writing(collection.root):
+        earlier = [use for use in _read_uses(path) if use.skill == skill.name and not set(ids).isdisjoint(use.prompts)]
+        made = SealedUse(
+            schema="skill-health/sealed-use/1",
+            at=format_time(time),
+            skill=skill.name,
+            number=1 + len(earlier),
+            before=digest(skill.description),
+            after=digest(candidate),
+            measure=digest([list(routers), catalogue_digest(collection.catalogue), texts]),
+            prompts=ids,
+            seed=seed,
+        )
+        for use in earlier:
+            if (use.before, use.after, use.measure, use.seed) == (made.before, made.after, made.measure, made.seed):
+                return use
+        append_history(path, record_values(made))
+    return made
+
+
+def _read_uses(path: str) -> Iterator[SealedUse]:
+    try:
+        for number, line in enumerate(read_each_line(path), 1):
+            try:
+                yield decode_record(line, SealedUse)
+            except ValueError as error:
+                if line.endswith(b"\n"):
+                    raise UsageError(
+                        f"{here(path)}:{number} is no use of sealed prompts: {error}; restore it"
+                    ) from None
+    except FileNotFoundError:
         return
-    sealed = report.confirmation
-    if sealed is None or report.best is None:
-        yield "No better: no candidate is ahead of today's description; the sealed prompts were left alone."
-        return
-    best = report.candidates[report.best - 1]
-    again = "" if sealed.use == 1 else f" This is use {sealed.use} of the sealed prompts for this skill."
-    yield (
-        f"Candidate {best.number} on {report.sealed} sealed prompts: {_percent(sealed.candidate)} right, today "
-        f"{_percent(sealed.today)}; difference {_points(sealed.difference)}, {sealed.moved} moved."
-    )
-    yield f"The one-sided p-value has to be at most {sealed.level:.4g}, and is {_half(sealed.difference.p)}.{again}"
-    if report.verdict == "better":
-        yield "Better: the sealed prompts confirm it."
-        yield from wrapped(f"  {best.description}", _WIDTH, "  ")
-    else:
-        yield "No better: the sealed prompts do not confirm that it is."
-
-
-def _figure(each: MeasuredCandidate) -> str:
-    return "not measured" if each.difference is None else _points(each.difference)
-
-
-def _points(figure: Figure) -> str:
-    if figure.value is None:
-        return figure.note or "-"
-    known = figure.low is not None and figure.high is not None
-    ends = f" [{100 * (figure.low or 0):+.1f}, {100 * (figure.high or 0):+.1f}]" if known else f" ({figure.note})"
-    return f"{100 * figure.value:+.1f} points{ends}"
-
-
-def _half(p: float | None) -> str:
-    return "not known, as nothing moved" if p is None else f"{p / 2:.4g}"
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.1%}"
+    except OSError as error:
+        raise UsageError(f"cannot read {here(path)}: {error.strerror}") from None
