@@ -333,3 +333,22 @@ exit 0
     code, _ = drafted(tmp_path, author, "--straight", sandbox="bubblewrap")
     assert code == 0 and report()["total"]["tasks"]["fit"] == 1
     assert not (tmp_path / "escaped").exists() and not Path("/tmp/escaped-of-a-draft").exists()
+
+
+@pytest.mark.slow
+def test_a_skill_with_a_namesake_is_meant_by_its_plugin(tmp_path: Path, report: Callable[[], dict[str, Any]]) -> None:
+    with serve(Author(ONE, task())) as server:
+        root = write_collection(tmp_path / "c", server.url)
+        for plugin in ("north", "south"):
+            place = root / plugin / "skills/harbour-dues"
+            place.mkdir(parents=True)
+            (root / plugin / ".claude-plugin").mkdir()
+            (root / plugin / ".claude-plugin/plugin.json").write_text(json.dumps({"name": plugin}), "utf-8")
+            text = (root / "skills/harbour-dues/SKILL.md").read_text("utf-8")
+            (place / "SKILL.md").write_text(f"{text}\nOf the {plugin}.\n", "utf-8")
+        (root / "skills/harbour-dues/SKILL.md").unlink()
+        assert draft(root, "north:harbour-dues", "--straight") == 0
+    assert report()["total"]["tasks"]["fit"] == 1
+    (made,) = load_tasks([str(root / "drafts/tasks")]).tasks
+    assert made.target_skills == ("north:harbour-dues",)
+    assert main(["effectiveness", "check", str(root / "drafts/tasks"), "--sandbox", "none"]) == 0

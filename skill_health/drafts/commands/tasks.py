@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -91,10 +92,14 @@ def command(skills: tuple[str, ...], **options: Any) -> int:
     collection = load_collection(paths, options["config_file"], options["namesakes"])
     root, config = collection.root, collection.config
     print_lines((*describe_refused(config), *collection.notes))
-    chosen = [collection.skills[listed.path] for listed in choose_skills(collection, skills)]
+    listed = choose_skills(collection, skills)
+    plain = Counter(skill.name for skill in collection.skills.values())
+    named = {each.path: collection.skills[each.path].name for each in listed}
+    meant = {each.path: named[each.path] if plain[named[each.path]] == 1 else each.name for each in listed}
+    chosen = [collection.skills[each.path] for each in listed]
     intent = _read_intent(options)
     sets = [chosen] if options["together"] else [[skill] for skill in chosen]
-    subjects = tuple(make_subject(each, root, intent) for each in sets)
+    subjects = tuple(make_subject(each, root, intent, [meant[skill.path] for skill in each]) for each in sets)
     terms = _open_terms(root, config, options)
     known, problems = known_tasks(root, config)
     print_lines(problems)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from typing import Any
 
@@ -101,11 +102,13 @@ class TaskDesk:
         around = make_surroundings(root, tuple(self._collection.skills.values()), known)
         if has_controls(task.prompt):
             return "the instruction holds control characters"
-        flaws = list(find_static_flaws(task, around))
+        # A task may mean its skill by the name of its plugin; the rules know the skill's own.
+        meant = dataclasses.replace(task, target_skills=draft.content.skills)
+        flaws = list(find_static_flaws(meant, around))
         if not flaws and self._is_edited(draft, task):
             usual = config.effectiveness.sandbox
             name = pick(usual if usual and usual != NONE else None, config.effectiveness.image)
-            flaws += try_tasks([task], around, ScriptOptions(back_end(name), config.effectiveness.image))[task.id]
+            flaws += try_tasks([meant], around, ScriptOptions(back_end(name), config.effectiveness.image))[task.id]
         return flaws[0].message if flaws else ""
 
     def accept(self, draft: TaskDraft) -> TaskDraft:

@@ -299,7 +299,7 @@ class TaskDrafting:
                     self._write(subject, each, None, sort_flaws(flaws), ())
                     continue
                 name = each.proposal.id
-                files = task_files(drafted, name, each.proposal.content.title, subject.names)
+                files = task_files(drafted, name, each.proposal.content.title, subject.targets)
                 place = os.path.join(folder, name)
                 try:
                     write_folder(files, place)
@@ -307,12 +307,21 @@ class TaskDrafting:
                 except UsageError as error:
                     self._write(subject, each, None, (flaw("wrong-form", str(error)),), ())
                     continue
-                if static := find_static_flaws(task, around):
+                # A task may mean its skill by the name of its plugin; the rules know the skill's own.
+                if static := find_static_flaws(replace(task, target_skills=subject.names), around):
                     self._write(subject, each, task, static, files)
                     continue
                 around = replace(around, known=(*around.known, KnownTask(name, task.prompt, subject.names)))
                 ready.append((subject, each, task, files))
-            tried = try_tasks([task for _, _, task, _ in ready], around, self.terms.scripts) if ready else {}
+            tried = (
+                try_tasks(
+                    [replace(task, target_skills=subject.names) for subject, _, task, _ in ready],
+                    around,
+                    self.terms.scripts,
+                )
+                if ready
+                else {}
+            )
             reviews = self._review([task for _, _, task, _ in ready if not tried[task.id]])
             for subject, each, task, files in ready:
                 review, why = reviews.get(task.id, ("", ""))

@@ -28,5 +28,5 @@ def known_tasks(root: str, config: Config) -> tuple[list[KnownTask], list[str]]:
             except UsageError as error:
                 problems.append(str(error))
                 continue
-            found.append(KnownTask(draft.id, task.prompt, task.target_skills or ()))
+            found.append(KnownTask(draft.id, task.prompt, draft.content.skills))
     return found, problems

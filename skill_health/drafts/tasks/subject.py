@@ -45,13 +45,15 @@ NOT_HERE: Mapping[str, str] = {
 class DraftSubject:
     """One skill, or several that are drafted for together.
 
-    `texts` are those of their files by path, SKILL.md first; `needs` the categories of environment that they need.
+    `texts` are those of their files by path, SKILL.md first; `needs` the categories of environment that they need,
+    and `targets` the names by which tasks mean them, with the plugin where others have the same name.
     """
 
     skills: tuple[Skill, ...]
     texts: Mapping[str, str]
     intent: str = ""
     needs: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -73,15 +75,16 @@ class DraftSubject:
         )
 
 
-def make_subject(skills: Sequence[Skill], root: str, intent: str = "") -> DraftSubject:
-    """The subject of drafts; bundled text files are read below `root`."""
+def make_subject(skills: Sequence[Skill], root: str, intent: str = "", targets: Sequence[str] = ()) -> DraftSubject:
+    """The subject of drafts; bundled text files are read below `root`. `targets` are the skills' names unless given."""
     context = FileContext(root, Config(), Registries())
     texts: dict[str, str] = {}
     for skill in skills:
         texts[skill.path] = skill.text
         texts |= dict(bundled_texts(skill, context))
     needs = {each for skill in skills for each in find_needs(skill, texts.get).categories}
-    return DraftSubject(tuple(skills), texts, intent.strip(), tuple(sorted(needs)))
+    meant = tuple(sorted(set(targets or (skill.name for skill in skills))))
+    return DraftSubject(tuple(skills), texts, intent.strip(), tuple(sorted(needs)), meant)
 
 
 def material_parts(subject: DraftSubject, room: int = MOST_MATERIAL) -> dict[str, str]:
