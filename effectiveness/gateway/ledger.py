@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import html
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -420,3 +421,18 @@ def _strings(data: Any) -> Iterator[str]:
                 stack += (inner, key)
         elif isinstance(value, list):
             stack.extend(reversed(value))
+
+
+def texts_of(body: bytes) -> str:
+    """Every text in the body of a request, one on a line; "" for what is no JSON, such as one that was cut."""
+    try:
+        return "\n".join(_strings(json.loads(body)))
+    except (ValueError, RecursionError):
+        return ""
+
+
+def offered_order(body: bytes, watch: Mapping[str, str]) -> tuple[str, ...] | None:
+    """The watched names in the order in which their descriptions stand in a request; None where it cannot be read."""
+    text = texts_of(body)
+    found = ((match.start(), name) for name, about in watch.items() if (match := _start(about).search(text)))
+    return tuple(name for _, name in sorted(found)) if text else None
