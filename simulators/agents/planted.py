@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from simulators.agents import _program, scripted
 from simulators.agents.scripted import FAILURES, MCP, SKILLS, listed, read
@@ -74,7 +75,8 @@ def parse_habits(spec: str, seed: int = 1) -> LoadingHabits:
         elif key in _ENDINGS:
             failures[FAILURES[key]] = number
         else:
-            habits = replace(habits, **{key: number})
+            plain: dict[str, Any] = {key: number}
+            habits = replace(habits, **plain)
     if habits.recall + habits.confuse > 1 + 1e-9 or sum(failures.values()) > 1 + 1e-9:
         raise UsageError(f"{NAME}: shares of one draw come to more than 1")
     return replace(habits, skills=skills, failures=failures)
@@ -105,7 +107,7 @@ def _number(key: str, text: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class DrawnLoad:
-    """What happens with one prompt: the skill that is opened, "" for none, what is left, and how it fails, "" if not."""
+    """What happens with one prompt: the skill that is opened, "" for none, what stays, and how it fails, "" if not."""
 
     opened: str
     stays: bool
@@ -120,9 +122,7 @@ def draw_load(
     names: tuple[str, ...],
     turn: tuple[int, int],
 ) -> DrawnLoad:
-    """What an agent of these habits opens; `turn` is the replication and the attempt. Only failing depends on the
-    latter.
-    """
+    """What an agent of these habits opens; `turn` is replication and attempt. Only failing depends on the latter."""
     names = tuple(sorted(names))
     unit = scripted.draw_units(habits.seed, prompt, turn[0], len(names))
     first, second, other, stays = (next(unit) for _ in range(4))
