@@ -33,6 +33,7 @@ from skill_health.documents.activation_report import (
     PromptLoads,
     RoutedPlace,
     SizeActivation,
+    description_digest,
 )
 from skill_health.documents.activation_result import LoadResult
 from skill_health.documents.effect_manifest import FrozenAgent
@@ -88,6 +89,7 @@ def build_activation_report(
         sandbox=manifest.sandbox.name,
         sizes=manifest.sizes,
         skills=len(manifest.skills),
+        listing={skill.name: description_digest(skill.description) for skill in manifest.catalogue},
         prompts=ActivationPrompts(
             total=len(manifest.prompts),
             skill=sum(bool(prompt.expected) for prompt in manifest.prompts),

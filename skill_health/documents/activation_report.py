@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from msgspec import field
 
+from skill_health.core.files import blake2b
 from skill_health.documents._record import Amount, CommitText, Count, Figure, Name, Record, RunIdText, TimeText
 
 PromptClass = Literal["skill", "none", "near_miss"]
@@ -38,6 +39,8 @@ class ActivationReport(Record, frozen=True, kw_only=True):
     """
     skills: Count
     """How many skills the collection has."""
+    listing: Mapping[str, str]
+    """A hash of the description of each skill, by its name: what agents decided on."""
     prompts: ActivationPrompts
     clustering: Literal["skill", "prompt"]
     """What is taken to be independent: skills with all their prompts, or prompts where too few skills are asked for."""
@@ -258,3 +261,8 @@ class RoutedPlace(Record, frozen=True, kw_only=True):
     """Its score less the best other one; null where the router has none."""
     best: float | None
     """The best score of all; null where the router has none."""
+
+
+def description_digest(text: str) -> str:
+    """A hash of a description, whatever white space is between its words: 16 hexadecimal digits."""
+    return blake2b(" ".join(text.split()).encode("utf-8", "backslashreplace"), digest_size=8).hexdigest()

@@ -75,9 +75,7 @@ class LoadBench:
             spec = f"{self.agent}:played:some-model-1"
             upstream = Upstream(Endpoint(self.server.url, KEY, load_provider(protocol).build_key_header(KEY)), protocol)
         model = AgentModel(resolve(spec, routing), self.agent, self.program, None, upstream, FREE)
-        sandbox = FrozenSandbox(
-            name=self.back_end, version="", isolates=back_end(self.back_end).ISOLATES, image=""
-        )
+        sandbox = FrozenSandbox(name=self.back_end, version="", isolates=back_end(self.back_end).ISOLATES, image="")
         return ActivationPlan(
             prompts=tuple(self.prompts), models=(model,), skills=self.skills, sizes=(len(self.skills),),
             choices=ActivationChoices(
@@ -101,9 +99,7 @@ class LoadBench:
         assert self.server.faults == []
         return found
 
-    async def _load(
-        self, plan: ActivationPlan, workshop: Workshop, prompt: Prompt, replication: int
-    ) -> LoadRecord:
+    async def _load(self, plan: ActivationPlan, workshop: Workshop, prompt: Prompt, replication: int) -> LoadRecord:
         planned = PlannedLoad(prompt, plan.models[0], len(plan.skills), replication)
         cell = replace(plan.cell(planned), expected=())
         others = tuple(each.text for each in plan.prompts if each.prompt_id != prompt.prompt_id)

@@ -12,7 +12,7 @@ from agent_server import WIRES, AgentServer, Request, _aside
 
 Way = Literal["skill", "file", "shell", "words", "list", "grep"]
 """How a skill is opened: by what the host has for it, a tool for files, or a shell; the last three open nothing."""
-SEARCH = "grep -rhoE 'CANARY-[A-Za-z0-9]+' . \"$HOME\" \"$TMPDIR\" 2>/dev/null | sort -u; true"
+SEARCH = 'grep -rhoE \'CANARY-[A-Za-z0-9]+\' . "$HOME" "$TMPDIR" 2>/dev/null | sort -u; true'
 
 
 @dataclass(frozen=True)
@@ -94,4 +94,3 @@ class LoadingServer(AgentServer):
         if served and way == "skill":
             return served, {"name": name}
         return _open(Play(folder=play.folder, reader=way), asked, name)
-
