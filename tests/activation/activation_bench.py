@@ -101,7 +101,7 @@ class LoadBench:
 
     async def _load(self, plan: ActivationPlan, workshop: Workshop, prompt: Prompt, replication: int) -> LoadRecord:
         planned = PlannedLoad(prompt, plan.models[0], len(plan.skills), replication)
-        cell = replace(plan.cell(planned), expected=())
+        cell = replace(plan.cell(planned), expected=None)
         others = tuple(each.text for each in plan.prompts if each.prompt_id != prompt.prompt_id)
         return await run_load(cell, workshop, self.turns, others)
 
