@@ -1,4 +1,4 @@
-"""A model server on loopback that does with each prompt what it was told to: opens this skill, another, two, or none."""
+"""A model server on loopback that does with each prompt what it was told to: opens a skill, another, two, or none."""
 
 from __future__ import annotations
 

@@ -33,6 +33,8 @@ _TELLING_PROMPT = 24
 _IMPOSED: dict[str, ActivationOutcome] = {"timeout": "timeout", "fail": "limit", "refusal": "refusal"}
 _MOST_READ = 4 << 20
 """So many bytes are read while it runs; what prints more than that is ended by its turns."""
+_LINGER = 2.0
+"""Seconds that an agent has to end by itself once it has answered: some say only then that the answer was refused."""
 StopReason = Literal["", "opened", "answered", "turns"]
 _WORDS = {
     "opened": "the first skill was opened",
@@ -53,7 +55,7 @@ class AgentListener:
         self._agent, self._turns = agent, turns
         self._job: Job | None = None
         self._heard = bytearray()
-        self._waiting = False
+        self._waiting = self._answered = self._lingered = False
 
     def command(self, job: Job) -> Command:
         """The agent's command, as the agent's module has it."""
@@ -87,8 +89,18 @@ class AgentListener:
             return
         if first_settled(reading, self._job, self._agent.SKILLS):
             self._end("opened")
-        elif is_complete(reading):
+        elif not is_complete(reading):
+            self._answered = False
+        elif self._lingered:
             self._end("answered")
+        elif not self._answered:
+            self._answered = True
+            asyncio.get_running_loop().call_later(_LINGER, self._look_again)
+
+    def _look_again(self) -> None:
+        """End an agent that has answered and not gone, where nothing has come since that says otherwise."""
+        self._lingered = self._answered
+        self._look()
 
     def _end(self, reason: StopReason) -> None:
         self.reason = reason
