@@ -130,14 +130,16 @@ def listened(*pieces: bytes, turns: int = 4, asked: int = 0, linger: bool = Fals
 
 
 def test_an_agent_is_ended_at_its_first_skill_its_end_or_its_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(load, "_LINGER", 0.01)
     end = {"type": "result", "subtype": "success", "is_error": False, "result": "Done."}
     stream = claude(CALL, came_back(False))
     assert listened(stream).reason == "opened"
     assert listened(stream[:40], stream[40:]).reason == "opened", "however the bytes come"
-    assert listened(claude(end), linger=True).reason == "answered"
+    monkeypatch.setattr(load, "_LINGER", 600)
     assert listened(claude(end)).reason == "", "it may end by itself"
-    assert listened(claude(end), stream, linger=True).reason == "opened"
+    assert listened(claude(end), stream).reason == "opened"
+    monkeypatch.setattr(load, "_LINGER", 0.01)
+    assert listened(claude(end), linger=True).reason == "answered"
+    monkeypatch.setattr(load, "_LINGER", 600)
     assert listened(claude(CALL)).reason == ""
     assert listened(claude(CALL), asked=4).reason == "turns"
     assert listened(b"no JSON\n\xff\n").reason == ""

@@ -53,7 +53,9 @@ class Workshop:
 
         Raises AbortedError where none can be made.
         """
-        key = (cell.choice.name, cell.back_end, tuple(sorted(skill.digest for skill in cell.skills)))
+        digests = [skill.digest for skill in cell.skills]
+        # A server lists skills in the order in which they lie in its store; files have none.
+        key = (cell.choice.name, cell.back_end, tuple(digests if cell.arm.served else sorted(digests)))
         found = await self._taken(cell, key)
         kept = False
         try:
