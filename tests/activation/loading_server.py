@@ -10,6 +10,8 @@ from typing import Any, Literal
 from agent_play import Asked, Call, Play, _open, _run
 from agent_server import WIRES, AgentServer, Request, _aside
 
+from skill_health.effectiveness.sandbox._host import WORKSPACE
+
 Way = Literal["skill", "file", "shell", "words", "list", "grep"]
 """How a skill is opened: by what the host has for it, a tool for files, or a shell; the last three open nothing."""
 SEARCH = 'grep -rhoE \'CANARY-[A-Za-z0-9]+\' . "$HOME" "$TMPDIR" 2>/dev/null | sort -u; true'
@@ -93,4 +95,6 @@ class LoadingServer(AgentServer):
         served = next((tool for tool in asked.tools if tool.endswith("read_skill")), None)
         if served and way == "skill":
             return served, {"name": name}
-        return _open(Play(folder=play.folder, reader=way), asked, name)
+        # Some tools for files take whole paths only.
+        folder = f"{WORKSPACE}/{play.folder}" if way == "file" else play.folder
+        return _open(Play(folder=folder, reader=way), asked, name)

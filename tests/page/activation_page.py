@@ -28,7 +28,8 @@ def activation_report(*agents: str, skills: tuple[str, ...] = SKILLS, simulated:
     manifest = replace(manifest, models=tuple(replace(model, simulated=simulated) for model in manifest.models))
     firsts = {each.prompt_id: [None if each.expected == skills[0] else each.expected] for each in prompts}
     results = [each for agent in agents or (AGENT,) for each in made_results(manifest, firsts, agent)]
-    return build_activation_report(manifest, results)
+    report = build_activation_report(manifest, results)
+    return replace(report, run_id="20260201T000000Z-0123abcd") if simulated else report
 
 
 def page_with(

@@ -84,7 +84,6 @@ def test_a_skill_leads_to_its_part_and_a_changed_description_is_marked() -> None
 
 def test_what_is_simulated_is_marked_and_comes_last() -> None:
     real, made = activation_report(), activation_report("planted", simulated=True)
-    made = replace(made, run_id="20260401T000000Z-0123abcd")
     page = page_with(made, real)
     heads = [each.text for each in inside(page, "h3")]
     assert heads[0].startswith("codex:some-model-1") and "SIMULATED" in heads[1]
