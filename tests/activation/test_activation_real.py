@@ -158,7 +158,7 @@ def kill_and_resume(collection: Path, planted: list[Planted], kills: int) -> tup
     while True:
         process = begin(collection, planted)
         # Some are killed at once, in the middle of a first request; others once they got on.
-        enough = asked(planted) + draw.choice((1, 2, 3, draw.randint(1, share), draw.randint(1, share)))
+        enough = asked(planted) + draw.choice((1, 2, *(draw.randint(1, share) for _ in range(3))))
         while done < kills and process.poll() is None:
             if asked(planted) >= enough:
                 time.sleep(draw.uniform(0, 0.5))
