@@ -128,7 +128,7 @@ def manifest_of(drawn: DrawnWorld, replications: int) -> ActivationManifest:
         delivery="files", listing="full", sandbox=FrozenSandbox(name="none", version="", isolates=(), image=""), hashes={},
         models=(agent,), price_table=None,
         skills=tuple(FrozenSkill(name=name, digest=name, description=name) for name in drawn.names), catalogue=(),
-        prompts=drawn.prompts, selection=FrozenSelection(kind="all"), routers=(),
+        prompts=drawn.prompts, selection=FrozenSelection(kind="all"),
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from skill_health.activation.scores.calibration import beside, calibrate
-from skill_health.activation.scores.routing import RoutedPrompts, route_on_the_spot
+from skill_health.activation.scores.routing import ROUTERS, RoutedPrompts, route_on_the_spot
 from skill_health.activation.scores.rows import (
     METRICS,
     LoadRow,
@@ -68,12 +68,15 @@ _INTERVALS = {
 
 
 def build_activation_report(
-    manifest: ActivationManifest, results: Sequence[LoadResult], runs: Sequence[RoutedPrompts] = ()
+    manifest: ActivationManifest,
+    results: Sequence[LoadResult],
+    routers: Sequence[str] = ROUTERS,
+    runs: Sequence[RoutedPrompts] = (),
 ) -> ActivationReport:
-    """The report; `runs` are rankings of router runs that stand beside those computed on the spot."""
+    """The report. Beside it stand free `routers`, asked on the spot, and `runs` of a router that were made before."""
     clustering = clustering_of(manifest)
     rows = judge_loads(manifest, results)
-    routed, problems = _routed(manifest)
+    routed, problems = _routed(manifest, routers)
     routed = [*routed, *runs]
     return ActivationReport(
         schema="skill-health/activation-report/1",
@@ -106,9 +109,9 @@ def build_activation_report(
     )
 
 
-def _routed(manifest: ActivationManifest) -> tuple[list[RoutedPrompts], list[str]]:
+def _routed(manifest: ActivationManifest, routers: Sequence[str]) -> tuple[list[RoutedPrompts], list[str]]:
     found, problems = [], []
-    for spec in manifest.routers:
+    for spec in dict.fromkeys(routers):
         try:
             found.append(route_on_the_spot(manifest, spec))
         except UsageError as error:

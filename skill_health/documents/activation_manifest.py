@@ -66,5 +66,3 @@ class ActivationManifest(OpenRecord, frozen=True, kw_only=True, omit_defaults=Fa
     prompts: tuple[Prompt, ...]
     """The requests with their labels, in the order of the results."""
     selection: FrozenSelection
-    routers: tuple[str, ...]
-    """The free routers whose ranking of the same requests stands beside the results."""

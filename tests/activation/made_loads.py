@@ -37,7 +37,7 @@ def made_manifest(
             CatalogueSkill(name=name, text=about[name], state="full", description=about[name], path=f"skills/{name}/SKILL.md")
             for name in names
         ),
-        prompts=tuple(prompts), selection=FrozenSelection(kind="all"), routers=("lexical:tfidf",),
+        prompts=tuple(prompts), selection=FrozenSelection(kind="all"),
     )  # fmt: skip
     return replace(manifest, **more)
 

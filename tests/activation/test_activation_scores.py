@@ -175,7 +175,8 @@ def test_calibration_is_that_of_the_ranking_on_the_spot() -> None:
 def test_a_router_that_costs_something_is_not_asked_on_the_spot() -> None:
     with pytest.raises(UsageError, match="only free routers"):
         route_on_the_spot(made_manifest(PROMPTS, SKILLS), "openai:some-model")
-    report = report_of(right(), routers=("openai:some-model",))
+    manifest = made_manifest(PROMPTS, SKILLS)
+    report = build_activation_report(manifest, made_results(manifest, right()), ("openai:some-model",))
     assert report.routers == () and any("No ranking beside the figures" in note for note in report.notes)
 
 

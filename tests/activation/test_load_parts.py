@@ -44,6 +44,7 @@ FOLDERS = {
     "gemini": "gemini-cli",
     "opencode": "opencode",
     "qwen": "qwen-code",
+    "acp": "acp",
 }
 SPEC = "planted:recall=1"
 

@@ -49,13 +49,11 @@ def command(
     """
     from shutil import get_terminal_size
 
-    from msgspec.structs import replace
-
     from skill_health.activation.plan.plan import ACTIVATION
     from skill_health.activation.report import build_activation_report
     from skill_health.activation.reports import load
     from skill_health.activation.run.runs import load_activation_run
-    from skill_health.activation.scores.routing import route_as_in, route_on_the_spot
+    from skill_health.activation.scores.routing import ROUTERS, route_as_in, route_on_the_spot
     from skill_health.bench.report_formats import RenderOptions
     from skill_health.bench.run_folder import find_run
     from skill_health.discovery.roots import reports_folder
@@ -66,11 +64,13 @@ def command(
     root, config = configure((os.curdir,), config_file, {})
     reports = reports_folder(out, root, config)
     found = load_activation_run(find_run(run, reports, ACTIVATION))
-    manifest = replace(found.manifest, routers=()) if routers else found.manifest
-    ranked = [route_on_the_spot(manifest, spec) for spec in routers]
+    for spec in routers:
+        route_on_the_spot(found.manifest, spec)
+    ranked = []
     for name in router_runs:
-        ranked += route_as_in(manifest, load_run(find_run(name, reports, ROUTER)))
-    report = build_activation_report(manifest, found.results, ranked)
+        ranked += route_as_in(found.manifest, load_run(find_run(name, reports, ROUTER)))
+    beside = routers or (() if router_runs else ROUTERS)
+    report = build_activation_report(found.manifest, found.results, beside, ranked)
     color = wants_color() and format_ == "text"
     look = RenderOptions(color, get_terminal_size((100, 24)).columns, table)
     click.echo(load(format_).render(report, look), nl=False, color=color)

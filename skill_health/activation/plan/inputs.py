@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from skill_health.activation.scores.routing import ROUTERS
 from skill_health.bench.collection import read_collection
 from skill_health.config.settings import Config, Effectiveness
 from skill_health.core.errors import UsageError
@@ -21,8 +22,6 @@ from skill_health.router.records import Catalogue, Prompt
 from skill_health.text.numbers import count
 
 TURNS, TIMEOUT = 4, 120.0
-ROUTERS = ("lexical:tfidf",)
-"""The free router that stands beside a run, unless somebody names others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +29,7 @@ class ActivationChoices:
     """What a run asks, and how. `sizes` are those of smaller collections, `max_usd` is what one request may cost.
 
     `sandbox` is "" for the first that works. `settings` are what the configuration says to agents of its choice.
+    `routers` stand beside the results and are no part of the run.
     """
 
     agents: tuple[str, ...]

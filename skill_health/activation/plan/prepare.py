@@ -40,7 +40,7 @@ from skill_health.text.numbers import count
 
 AT_ONCE = 4
 """Agents under way at once, unless somebody says otherwise."""
-TURN = Usage(input_tokens=60_000, output_tokens=8_000)
+TURN = Usage(input_tokens=40_000, output_tokens=4_000)
 """Tokens that one turn is assumed to take at most. Their price, for all turns, is the cap of a request."""
 TYPICAL = Usage(input_tokens=35_000, output_tokens=400, cached_tokens=15_000)
 """Tokens of a request that ends with its first skill, where no earlier run says what one costs."""
@@ -222,7 +222,6 @@ def to_manifest(
         catalogue=freeze_listing(inputs.catalogue.shown),
         prompts=plan.prompts,
         selection=selection,
-        routers=choices.routers,
     )
 
 

@@ -307,7 +307,7 @@ def _written(prepared: PreparedActivation, journal: Journal, left: int) -> RunOu
     from skill_health.activation.reports import write_reports
 
     run = load_activation_run(journal.folder)
-    report = build_activation_report(run.manifest, run.results)
+    report = build_activation_report(run.manifest, run.results, prepared.plan.choices.routers)
     if not left:
         record_activation(prepared.reports, run.manifest, report)
     written = [*write_reports(run.folder, report), os.path.join(run.folder, RESULTS)]

@@ -17,6 +17,9 @@ from skill_health.router.routers._load import LOCAL, open_choice, resolve
 from skill_health.router.routers._local import LocalRouter
 from skill_health.router.runs import RouterRun
 
+ROUTERS = ("lexical:tfidf",)
+"""The free router that stands beside a run, unless somebody names others."""
+
 
 @dataclass(frozen=True, slots=True)
 class RouterView:
