@@ -20,6 +20,8 @@ from skill_health.discovery.changes import Revision
 from skill_health.discovery.corpus import discover
 from skill_health.discovery.hosts import FULL, NAME_ONLY, OMITTED, TRUNCATED, Catalog, hosts, simulate
 from skill_health.documents._record import RecordType, map_values, record_values
+from skill_health.documents.activation_history import read_activation_history
+from skill_health.documents.activation_report import ActivationReport
 from skill_health.documents.daily_run import DailyRun
 from skill_health.documents.effect_configurations import CONFIGURATIONS, EffectConfigurations
 from skill_health.documents.effect_report import EffectReport
@@ -145,6 +147,14 @@ def effect_reports(folder: str, status: CollectionStatus) -> tuple[tuple[EffectR
     return _reports(folder, "effectiveness", runs, EffectReport, lambda report: report.run_id)
 
 
+def activation_reports(folder: str) -> tuple[tuple[ActivationReport, ...], tuple[str, ...]]:
+    """The reports of the activation runs that are the last of an agent, and what could not be read."""
+    history = read_activation_history(folder)
+    runs = ((line.time, line.run_id) for line in history.lines)
+    found, notes = _reports(folder, "activation", runs, ActivationReport, lambda report: report.run_id)
+    return found, (*history.problems, *notes)
+
+
 def _reports(
     folder: str,
     benchmark: str,
@@ -223,8 +233,8 @@ def read_page(
     status = replace(joined.status, place=CommandBuilder(tuple(asked)))
     histories = (daily_history(folder), router_history(folder), effect_history(folder))
     (history, _), (routes, _), (helped, _) = histories
-    reports = (router_reports(folder, status), effect_reports(folder, status))
-    (router, _), (effects, _) = reports
+    reports = (router_reports(folder, status), effect_reports(folder, status), activation_reports(folder))
+    (router, _), (effects, _), (activation, _) = reports
     configurations, unread = saved_configurations(folder) if folder else (None, ())
     old, wrong = _last_state(last) if last else (None, ())
     verdicts = {escape_surrogates(each.path): verdict(each, status.place) for each in status.records}
@@ -251,6 +261,7 @@ def read_page(
         base=os.path.abspath(base) if base else "",
         configurations=configurations,
         needs=_needs(joined, paths, root, config),
+        activation=activation,
     )
 
 
