@@ -188,7 +188,7 @@ def _frequencies(figures: Mapping[str, object]) -> Iterator[str]:
     collections = _of(figures, "collections")
     yield "| category | " + " | ".join(COLLECTIONS) + " | the paper |"
     yield "|---|" + "---:|" * (len(COLLECTIONS) + 1)
-    yield "| skills | " + " | ".join(f"{_whole(collections, name):,}" for name in COLLECTIONS) + " | about 500 |"
+    yield "| skills | " + " | ".join(f"{_whole(collections, name):,}" for name in COLLECTIONS) + " | not said |"
     for category, module in all_categories().items():
         cells = [_per_cent(collections, name, category) for name in COLLECTIONS]
         paper = f"{PAPER[category]:.1f}" if category in PAPER else "≤ 4.4"
