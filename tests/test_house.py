@@ -33,8 +33,10 @@ MAX_LINES = 600
 # The rooms from the ground up: a room imports itself and what stands before it.
 ROOMS = (
     "text", "core", "stats", "config", "skill", "hosts", "discovery", "registries", "profiles", "rules", "score", "lint", "documents",
-    "formats", "server", "init", "bench", "status", "daily", "router", "effectiveness", "page", "commands",
+    "formats", "server", "init", "bench", "status", "daily", "router", "effectiveness", "page", "delta", "api", "mcp", "commands",
 )  # fmt: skip
+# Those that stand above both benchmarks and may join them.
+JOINING = tuple(f"skill_health.{room}" for room in ROOMS[ROOMS.index("delta") :])
 # What the pre-commit hook must not wait for.
 HEAVY = {
     "asyncio", "concurrent.futures", "http.server", "httpx", "importlib.metadata", "jinja2", "jsonschema",
@@ -54,6 +56,7 @@ EXTRAS = {
     **dict.fromkeys(("certifi", "genai_prices", "h11", "httpx"), "skill_health.bench"),
     **dict.fromkeys(("jinja2", "markupsafe", "vl_convert"), "skill_health.page"),
     **dict.fromkeys(("lsprotocol", "pygls"), "skill_health.server"),
+    **dict.fromkeys(("anyio", "mcp"), "skill_health.mcp"),
 }
 
 
@@ -121,7 +124,7 @@ def test_arrows() -> None:
         if here := room_of(name):
             allowed = ("skill_health.__version__", *(f"skill_health.{each}" for each in ROOMS[: ROOMS.index(here) + 1]))
             wrong |= {f"{name} imports {found}" for found in ours - {"skill_health"} if not within(found, allowed)}
-        if not within(name, (*BENCHMARKS, "skill_health.commands")):
+        if not within(name, (*BENCHMARKS, *JOINING)):
             wrong |= {f"{name} imports {found}" for found in ours if within(found, BENCHMARKS)}
         for one, other in (BENCHMARKS, BENCHMARKS[::-1]):
             if within(name, (one,)):
@@ -451,6 +454,13 @@ def loaded_after(code: str, cwd: Path) -> set[str]:
 
 def test_importing_the_hook_is_light(tmp_path: Path) -> None:
     assert loaded_after("import skill_health.commands.lint", tmp_path) & HEAVY == set()
+
+
+def test_importing_the_package_is_light(tmp_path: Path) -> None:
+    """What it offers to other programs is imported when it is used."""
+    before, after = (loaded_after(code, tmp_path) for code in ("", "import skill_health"))
+    assert {name.partition(".")[0] for name in after - before} <= {"skill_health", "typing"}
+    assert {name for name in after if within(name, ("skill_health",))} == {"skill_health"}
 
 
 def test_linting_one_skill_is_light(write: Callable[[Mapping[str, str]], Path]) -> None:
