@@ -23,7 +23,9 @@ def test_it_passes_every_rule_there_is() -> None:
     """Opinions included, and information counts: there is nothing stricter."""
     assert main(["lint", str(OWN), "--select", "ALL", "--fail-on", "info"]) == 0
     report = skill_health.lint_paths(OWN, score=True)
-    assert [(skill.path, skill.score, skill.flags) for skill in report.skills] == [("skills/skill-health/SKILL.md", 1.0, ())]
+    assert [(skill.path, skill.score, skill.flags) for skill in report.skills] == [
+        ("skills/skill-health/SKILL.md", 1.0, ())
+    ]
 
 
 def commands() -> list[str]:

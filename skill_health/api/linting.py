@@ -94,7 +94,9 @@ def compare(before: LintDocument, after: LintDocument) -> LintChange:
     were scored by different profiles, since their scores and severities mean different things.
     """
     if before.profile != after.profile:
-        raise UsageError(f"one report has the profile {before.profile!r}, the other {after.profile!r}: use one for both")
+        raise UsageError(
+            f"one report has the profile {before.profile!r}, the other {after.profile!r}: use one for both"
+        )
     earlier, later = ({each.path: each.score for each in report.skills} for report in (before, after))
     scores = {
         path: (earlier.get(path), later.get(path))

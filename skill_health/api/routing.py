@@ -58,7 +58,9 @@ def route(
     given = load_listing(named_paths(paths), os.fspath(config_file) if config_file else None, listing)
     choice = resolve(router, given.config.router)
     if choice.kind != LOCAL:
-        raise UsageError(f"{router!r} asks a model, which costs: take a router that is computed here, such as {ROUTER!r}")
+        raise UsageError(
+            f"{router!r} asks a model, which costs: take a router that is computed here, such as {ROUTER!r}"
+        )
     opened = cast(LocalRouter, open_choice(choice, given.catalogue))
     answers = []
     for prompt in (prompts,) if isinstance(prompts, str) else prompts:

@@ -59,4 +59,3 @@ def load_skill(path: PathText) -> LoadedSkill:
         files=tuple(entry.files),
         problems=tuple(defect.message for defect in skill.defects),
     )
-

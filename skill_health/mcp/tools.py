@@ -53,7 +53,10 @@ class AgentTool:
         }
 
 
-_PATH = {"type": "string", "description": "A skill's folder, a file in it, or a folder of skills, relative to the root (.)."}
+_PATH = {
+    "type": "string",
+    "description": "A skill's folder, a file in it, or a folder of skills, relative to the root (.).",
+}
 _UNSAFE = {"type": "boolean", "description": "Include fixes that may change what a skill means (false)."}
 
 

@@ -17,7 +17,9 @@ from mcp.types import CallToolResult, TextContent
 from skill_health import __version__
 
 pytestmark = pytest.mark.slow
-TIDY = "---\nname: tidy\ndescription: Sorts lists: short ones. Use when a list is out of order.\n---\n# Tidy\n\nSort it.\n"
+TIDY = (
+    "---\nname: tidy\ndescription: Sorts lists: short ones. Use when a list is out of order.\n---\n# Tidy\n\nSort it.\n"
+)
 Write = Callable[[Mapping[str, str]], Path]
 
 

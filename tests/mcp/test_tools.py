@@ -68,7 +68,17 @@ def test_what_is_known_is_joined(root: Path) -> None:
     assert "| tidy |" in answer and "release-notes" in answer
 
 
-OUTSIDE = ["..", "../..", "/", "/etc/passwd", "skills/../..", "out", "out/skills", "skills/../../x", "skills/tidy/../../.."]
+OUTSIDE = [
+    "..",
+    "../..",
+    "/",
+    "/etc/passwd",
+    "skills/../..",
+    "out",
+    "out/skills",
+    "skills/../../x",
+    "skills/tidy/../../..",
+]
 
 
 @pytest.mark.parametrize("tool", ["lint", "preview_fix", "apply_fix", "route_prompt", "status"])
@@ -119,7 +129,12 @@ def test_the_folder_itself_keeps_its_name(write: Write, monkeypatch: pytest.Monk
 def test_what_a_skill_says_cannot_forge_an_answer(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     text = TIDY.replace("Sort it.", "See [\x1b[2Jx](gone\x1b]8;;evil.md).")
     monkeypatch.chdir(write({"skills/tidy/SKILL.md": text}))
-    for tool, more in (("lint", {}), ("preview_fix", {}), ("status", {}), ("route_prompt", {"prompt": "\x1b[2J sort a list"})):
+    for tool, more in (
+        ("lint", {}),
+        ("preview_fix", {}),
+        ("status", {}),
+        ("route_prompt", {"prompt": "\x1b[2J sort a list"}),
+    ):
         assert "\x1b" not in SkillTools(".").call(tool, more)
 
 
