@@ -33,7 +33,7 @@ MAX_LINES = 600
 # The rooms from the ground up: a room imports itself and what stands before it.
 ROOMS = (
     "text", "core", "stats", "config", "skill", "hosts", "discovery", "registries", "profiles", "rules", "score", "lint", "documents",
-    "formats", "server", "init", "bench", "status", "daily", "router", "effectiveness", "page", "delta", "api", "mcp", "commands",
+    "formats", "server", "init", "bench", "status", "daily", "router", "effectiveness", "page", "forge", "delta", "api", "mcp", "commands",
 )  # fmt: skip
 # Those that stand above both benchmarks and may join them.
 JOINING = tuple(f"skill_health.{room}" for room in ROOMS[ROOMS.index("delta") :])

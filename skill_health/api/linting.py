@@ -32,10 +32,10 @@ def lint_paths(
 ) -> LintDocument:
     """Check files, skill folders, collections or repositories (default: here), as `skill-health lint` does.
 
-    `select` and `ignore` are codes, names or families of rules; what a configuration file says holds, too. Findings that
-    a baseline knows are counted, not listed. Scores, from 0 to 1, are there only with `score`. `as_of` is the day as of
-    which claims are judged (today). Without `cache` none is read or written. Rules in Python that a configuration names
-    are never run. Nothing is printed.
+    `select` and `ignore` are codes, names or families of rules; what a configuration file says holds, too. Findings
+    that a baseline knows are counted, not listed. Scores, from 0 to 1, are there only with `score`. `as_of` is the day
+    as of which claims are judged (today). Without `cache` none is read or written. Rules in Python that a configuration
+    names are never run. Nothing is printed.
 
     Raises UsageError for a path or a setting that is wrong; a finding is no exception.
     """

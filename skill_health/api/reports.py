@@ -25,8 +25,8 @@ def read_report(path: PathText, kind: type[RecordType]) -> RecordType: ...
 def read_report(path: PathText, kind: type[RecordType] | None = None) -> Document | RecordType:
     """Read a JSON document of ours: a report of `lint`, of the router, of effectiveness, records of `status` ...
 
-    Its type is that of its "schema"; `kind` says which one is meant, for whoever cannot use another. The types are those
-    of `skill_health.documents`, described in docs/schemas.md, and hold nothing that the file does not say.
+    Its type is that of its "schema"; `kind` says which one is meant, for whoever cannot use another. The types are
+    those of `skill_health.documents`, described in docs/schemas.md, and hold nothing that the file does not say.
 
     Raises UsageError, with the place in the file, for a file that cannot be read, is no document of ours, is one of a
     later version, or is another one than meant.

@@ -1,4 +1,7 @@
-"""Prompts -> what a router that is computed here would pick of a collection. No model is asked, and nothing is written."""
+"""Prompts -> what a router that is computed here would pick of a collection.
+
+No model is asked, and nothing is written.
+"""
 
 from __future__ import annotations
 
@@ -49,9 +52,9 @@ def route(
 ) -> tuple[RoutedPrompt, ...]:
     """Route one prompt, or several, over the skills that `paths` name (default: here) and the collection around them.
 
-    `router` is one that needs no key and no network, such as "lexical" or "hybrid" (extra embed); `listing` is "full" or the
-    key of a host, whose cuts then count. A free router bounds what descriptions are worth: it is a floor, not what a model
-    would do, and its threshold is the default of the router, as there are no labels to choose one on.
+    `router` is one that needs no key and no network, such as "lexical" or "hybrid" (extra embed); `listing` is "full"
+    or the key of a host, whose cuts then count. A free router bounds what descriptions are worth: it is a floor, not
+    what a model would do, and its threshold is the default of the router, as there are no labels to choose one on.
 
     Raises UsageError for a router that asks a model, an empty collection, and two skills of one name.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,9 +19,9 @@ from skill_health.lint.pipeline import configure
 class LoadedSkill:
     """A skill as it stands on disk.
 
-    `path` is that of its SKILL.md relative to `root`, that of its collection, and `files` are its other files, relative to
-    its folder. `name` is the folder's where it declares none. `frontmatter` has what could be read of it, also where it is
-    not valid YAML; `problems` say what is wrong with it, in words. `body` is the text below it.
+    `path` is that of its SKILL.md relative to `root`, that of its collection, and `files` are its other files, relative
+    to its folder. `name` is the folder's where it declares none. `frontmatter` has what could be read of it, also where
+    it is not valid YAML; `problems` say what is wrong with it, in words. `body` is the text below it.
     """
 
     name: str
@@ -36,7 +35,9 @@ class LoadedSkill:
 
 
 def load_skill(path: PathText) -> LoadedSkill:
-    """Read one skill, from its folder or its SKILL.md. Nothing in it is executed, and no link out of its repository followed.
+    """Read one skill, from its folder or its SKILL.md.
+
+    Nothing in it is executed, and no link out of its repository is followed.
 
     Raises UsageError where there is no skill, or more than one; never for what is in it.
     """

@@ -28,9 +28,9 @@ def command(
 ) -> int:  # fmt: skip
     """Compare the work tree with the commit where this branch left REV: the skills that it touches and nothing else.
 
-    Findings that are new and fixed, tokens of the lists before and after, labelled prompts that routers computed here win and
-    lose, and which measurements no longer hold because the skill is another one. No model is asked. The exit code is 0
-    whatever it says: `lint --new-since` and `router hook` are the gates.
+    Findings that are new and fixed, tokens of the lists before and after, labelled prompts that routers computed here
+    win and lose, and which measurements no longer hold because the skill is another one. No model is asked. The exit
+    code is 0 whatever it says: `lint --new-since` and `router hook` are the gates.
     """
     from skill_health.core.files import write_text
     from skill_health.delta.build import ROUTERS, DeltaRequest, compare_states
@@ -46,10 +46,8 @@ def command(
     folder = reports_folder(reports, root, config)
     request = DeltaRequest(paths, root, config, revision, as_of, folder, models or ROUTERS, prompts, jobs, not no_cache)
     report = compare_states(request)
-    if format_ == "json":
-        text = encode_record(report)
-    else:
-        text = (as_markdown if format_ == "md" else as_text)(delta_blocks(report))
+    render = {"text": as_text, "md": as_markdown}.get(format_)
+    text = render(delta_blocks(report)) if render else encode_record(report)
     if output:
         write_text(output, text)
     else:

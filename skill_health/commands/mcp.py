@@ -16,8 +16,9 @@ from skill_health.core.extras import require_modules
 def command(folder: str, allow_fixes: bool) -> int:
     """Serve one agent by the Model Context Protocol, over standard input and output, until it closes them.
 
-    The tools are about the skills below DIR (default: here): lint, explain_rule, preview_fix, route_prompt and status, and
-    apply_fix with --allow-fixes. A path outside of DIR is refused. No model is asked. docs/mcp.md shows the setup of agents.
+    The tools are about the skills below DIR (default: here): lint, explain_rule, preview_fix, route_prompt and status,
+    and apply_fix with --allow-fixes. A path outside of DIR is refused. No model is asked. docs/mcp.md shows the setup
+    of agents.
     """
     require_modules("the MCP server", ("mcp",))
     if not os.path.isdir(folder):

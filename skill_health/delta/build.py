@@ -1,7 +1,7 @@
 """Two states of a collection -> a `DeltaReport`: the work tree, and the commit where its branch left a revision.
 
-Findings come from the gate, listings and routing from the catalogues of both states, and what was measured from the joined
-records. Nothing is measured here that costs.
+Findings come from the gate, listings and routing from the catalogues of both states, and what was measured from the
+joined records. Nothing is measured here that costs.
 """
 
 from __future__ import annotations
@@ -78,7 +78,10 @@ class _State:
 
 
 def compare_states(request: DeltaRequest) -> DeltaReport:
-    """The report. Raises UsageError outside a git repository, for a revision that it does not know, and as `lint` does."""
+    """The report.
+
+    Raises UsageError outside a git repository, for a revision that it does not know, and as `lint` does.
+    """
     root, config = request.root, request.config
     repository = repository_of(root)
     base = base_of(repository, request.since)

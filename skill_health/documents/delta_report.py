@@ -8,10 +8,10 @@ from skill_health.documents._record import CommitText, Count, NotedFigure, Recor
 
 
 class DeltaReport(Record, frozen=True, kw_only=True):
-    """What `skill-health delta REV --format json` prints: what a branch has otherwise than the commit where it left REV.
+    """What `skill-health delta REV --format json` prints: what a branch changes since it left REV.
 
-    Health, listing and routing are computed for both states with the configuration of today; what agents were measured to do
-    is not repeated, but said to hold or to be out of date.
+    Health, listing and routing are computed for both states with the configuration of today; what agents were measured
+    to do is not repeated, but said to hold or to be out of date.
     """
 
     ID: ClassVar = "skill-health/delta/1"
@@ -38,7 +38,7 @@ class DeltaReport(Record, frozen=True, kw_only=True):
     listing: tuple[ListingDelta, ...]
     """What every request pays for the list of all skills; empty where one of the states cannot be listed."""
     routing: tuple[RoutingDelta, ...]
-    """The labelled prompts of the repository by each router; empty where there are none or nothing listed has changed."""
+    """The labelled prompts by each router; empty where there are none, or nothing that is listed has changed."""
     measurements: tuple[DeltaMeasurement, ...]
     """What was measured of the skills that the branch touches, and whether it still holds."""
     reused: Count
@@ -155,4 +155,4 @@ class DeltaMeasurement(Record, frozen=True, kw_only=True):
     verdict: str
     """What the rules came to; empty for routing."""
     outdated: bool | None
-    """Whether the skill, or for routing its description, is another one than was measured; null where that is not known."""
+    """Whether the skill, or for routing its description, is another one now; null where that is not known."""

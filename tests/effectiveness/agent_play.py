@@ -32,8 +32,8 @@ READ_TOOLS = ("Read", "read", "read_file", "view")
 class Play:
     """What the model does. `watched` maps names of skills to their descriptions, `folder` is where they are staged.
 
-    `work` is the command that it runs after it has opened what it was offered, or makes it of every text in the request,
-    "" where these hold nothing to do yet; `half` the one that it runs where no
+    `work` is the command that it runs after it has opened what it was offered, or makes it of every text in the
+    request, "" where these hold nothing to do yet; `half` the one that it runs where no
     watched skill is offered ("" for none); `before` counts the commands that come to nothing before either. `reader`
     chooses how a skill is opened: by a tool for skills where there is one ("skill"), a tool for files ("file") or the
     shell ("shell"); what is not there falls back to the shell. `error` is a status and a body that every call of a
