@@ -295,7 +295,7 @@ def locked(name: str) -> dict[str, tuple[str, set[str]]]:
     return found
 
 
-@pytest.mark.parametrize(("name", "extras"), [("base", []), ("report", ["report"])])
+@pytest.mark.parametrize(("name", "extras"), [("base", []), ("report", ["report"]), ("bench", ["bench"])])
 def test_a_lock_has_all_that_is_installed_at_its_pin(name: str, extras: list[str]) -> None:
     lock, exact = locked(name), pins()
     assert {each: exact[each] for each in lock} == {each: version for each, (version, _) in lock.items()}

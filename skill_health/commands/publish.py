@@ -17,8 +17,8 @@ from skill_health.core.errors import CLEAN, UsageError
 def command(comment: str | None, name: str, author: str | None, sarif: str | None) -> int:
     """Show reports where people review, from a job of GitHub or GitLab. Its environment says which request it is for.
 
-    The token is read from GITHUB_TOKEN (pull-requests: write; for SARIF security-events: write) or GITLAB_TOKEN (api), and
-    appears nowhere. In a job of a fork it may only read; what is refused ends with exit code 3.
+    The token is read from GITHUB_TOKEN (pull-requests: write; for SARIF security-events: write) or GITLAB_TOKEN (api),
+    and appears nowhere. In a job of a fork it may only read; what is refused ends with exit code 3.
     """
     from skill_health.core.files import read_whole
     from skill_health.forge.publish import ACTIONS, open_thread, publish_comment, upload_sarif

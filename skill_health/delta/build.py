@@ -83,11 +83,11 @@ def compare_states(request: DeltaRequest) -> DeltaReport:
     Raises UsageError outside a git repository, for a revision that it does not know, and as `lint` does.
     """
     root, config = request.root, request.config
+    changes = read_since(root, request.since)
     repository = repository_of(root)
     base = base_of(repository, request.since)
     if base is None:
         raise UsageError("there is no commit yet, so there is nothing to compare with")
-    changes = read_since(root, request.since)
     notes: list[str] = []
     new, fixed = _judge(request, changes)
     inner = [os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/") for path in request.paths]

@@ -1,7 +1,7 @@
 """One comment that is updated and not repeated, and SARIF as alerts: by GitHub's API and by GitLab's.
 
-A comment is ours if its first line is our marker and its author is the job's own: a stranger's with the same marker would
-otherwise pass for ours, and could be edited afterwards.
+A comment is ours if its first line is our marker and its author is the job's own: a stranger's with the same marker
+would otherwise pass for ours, and could be edited afterwards.
 """
 
 from __future__ import annotations

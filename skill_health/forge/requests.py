@@ -1,4 +1,6 @@
-"""Requests to the API that the environment of a job names, by the standard library: the base installation needs no more."""
+"""Requests to the API that the environment of a job names, by the standard library:
+the base installation needs no more.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,10 @@ def _hint(code: int) -> str:
 
 
 def api_address(environment: Mapping[str, str], variable: str) -> str:
-    """The address in a variable of the job. Raises UsageError where there is none, or one that sends the token openly."""
+    """The address in a variable of the job.
+
+    Raises UsageError where there is none, or one that sends the token openly.
+    """
     from urllib.parse import urlsplit
 
     address = environment.get(variable, "").rstrip("/")
