@@ -3,8 +3,7 @@
 What other programs may call is in `__all__`, and is imported when it is used: see docs/api.md.
 """
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from skill_health.api.linting import LintChange, compare, lint_paths
     from skill_health.api.reports import read_report
@@ -35,7 +34,7 @@ _PLACES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     for module, names in _PLACES.items():
         if name in names:
             from importlib import import_module

@@ -291,6 +291,9 @@ def locked(name: str) -> dict[str, tuple[str, set[str]]]:
         requirement = Requirement(first)
         assert all(re.fullmatch(r"    --hash=sha256:[0-9a-f]{64} *", line) for line in rest) and rest, first
         assert str(requirement.specifier).count("==") == 1
+        if "emscripten" in str(requirement.marker or ""):
+            # Of a browser, where nothing of ours runs.
+            continue
         found[requirement.name] = (str(requirement.specifier)[2:], set(rest))
     return found
 
@@ -459,8 +462,7 @@ def test_importing_the_hook_is_light(tmp_path: Path) -> None:
 def test_importing_the_package_is_light(tmp_path: Path) -> None:
     """What it offers to other programs is imported when it is used."""
     before, after = (loaded_after(code, tmp_path) for code in ("", "import skill_health"))
-    assert {name.partition(".")[0] for name in after - before} <= {"skill_health", "typing"}
-    assert {name for name in after if within(name, ("skill_health",))} == {"skill_health"}
+    assert after - before == {"skill_health"}
 
 
 def test_linting_one_skill_is_light(write: Callable[[Mapping[str, str]], Path]) -> None:

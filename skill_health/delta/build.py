@@ -268,7 +268,8 @@ def _measurements(request: DeltaRequest, touched: set[str]) -> tuple[tuple[Delta
         if record.path in touched:
             found += list(_of_record(record))
         else:
-            reused += sum(each.changed is False for each in (*record.routing.models, *record.effect.models))
+            reused += sum(each.changed is False for each in record.routing.models)
+            reused += sum(each.changed is False for each in record.effect.models)
     return tuple(found), reused
 
 
