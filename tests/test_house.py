@@ -291,7 +291,7 @@ def locked(name: str) -> dict[str, tuple[str, set[str]]]:
         requirement = Requirement(first)
         assert all(re.fullmatch(r"    --hash=sha256:[0-9a-f]{64} *", line) for line in rest) and rest, first
         assert str(requirement.specifier).count("==") == 1
-        if "emscripten" in str(requirement.marker or ""):
+        if "sys_platform == 'emscripten'" in str(requirement.marker or "").replace('"', "'"):
             # Of a browser, where nothing of ours runs.
             continue
         found[requirement.name] = (str(requirement.specifier)[2:], set(rest))
