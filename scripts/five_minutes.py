@@ -38,7 +38,9 @@ def main(checkouts: str) -> None:
         began = time.monotonic()
         quietly(sys.executable, "-m", "venv", str(place / "env"))
         # What the front page calls `pipx install .`: an environment of its own, and the clone.
-        quietly(str(place / "env/bin/python"), "-m", "pip", "install", "-q", "-c", str(ROOT / "constraints.txt"), str(ROOT))
+        quietly(
+            str(place / "env/bin/python"), "-m", "pip", "install", "-q", "-c", str(ROOT / "constraints.txt"), str(ROOT)
+        )
         setup = time.monotonic() - began
         text = "## Install\n\n```console\n$ pipx install .\n```\n\n## The repository\n\n"
         text += block(work, place, ["skill-health init", "skill-health lint --statistics"])

@@ -36,7 +36,9 @@ def paint(text: str, style: str, color: bool) -> str:
 
 
 def wants_color(stream: TextIO | None = None, choice: str = "auto") -> bool:
-    """Whether to colour: always / never, else on a terminal unless NO_COLOR is set (no-color.org), or with FORCE_COLOR."""
+    """Whether to colour:
+    always / never, else on a terminal unless NO_COLOR is set (no-color.org), or with FORCE_COLOR.
+    """
     if choice != "auto":
         return choice == "always"
     if os.environ.get("NO_COLOR"):
