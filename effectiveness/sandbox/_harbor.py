@@ -284,20 +284,27 @@ class Carrier:
         self._queue: asyncio.Queue[bytes] = asyncio.Queue()
         self._writers: dict[int, asyncio.StreamWriter] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._over = False
 
     async def carry(self, given: asyncio.Queue[bytes]) -> dict[str, Any]:
         """Carry until the program has ended; returns what the mailbox says of that."""
         sending, feeding = asyncio.ensure_future(self._send()), asyncio.ensure_future(self._feed(given))
         receiving = asyncio.ensure_future(self._receive())
         try:
-            # Sending ends by failing only.
+            # Before that, sending ends by failing only.
             await asyncio.wait((sending, receiving), return_when=asyncio.FIRST_COMPLETED)
             if not receiving.done():
                 await sending
             return await receiving
         finally:
-            for task in (sending, feeding, receiving, *self._tasks):
+            for task in (feeding, receiving, *self._tasks):
                 task.cancel()
+            # A command that is given up leaves a process in the environment that nobody waits for any more, which may
+            # keep it from being deleted: the last one may come to its end.
+            self._over = True
+            self._queue.put_nowait(b"")
+            await asyncio.wait((sending,), timeout=_EXEC)
+            sending.cancel()
             await asyncio.gather(sending, feeding, receiving, *self._tasks, return_exceptions=True)
             for writer in self._writers.values():
                 writer.close()
@@ -311,13 +318,14 @@ class Carrier:
 
     async def _send(self) -> None:
         at, waiting = 0, b""
-        while True:
+        while not self._over:
             waiting = waiting or await self._queue.get()
             while len(waiting) < _SENT and not self._queue.empty():
                 waiting += self._queue.get_nowait()
             piece, waiting = waiting[:_SENT], waiting[_SENT:]
-            await self._there.exchange(0, at, piece, False)
-            at += len(piece)
+            if piece:
+                await self._there.exchange(0, at, piece, False)
+                at += len(piece)
 
     async def _receive(self) -> dict[str, Any]:
         at, frames = 0, mailbox.Frames()
