@@ -49,9 +49,9 @@ def main(checkouts: str) -> None:
         name = quoted(Path(broken))
         text += block(
             work, place,
-            [f"skill-health lint --min-severity warning {name}", f"skill-health explain {COLON} | head -12",
-             f"skill-health lint --diff {name}", f"skill-health lint --fix --min-severity warning {name}",
-             f"skill-health lint --min-severity warning --fail-on warning {name}", "git diff --stat"],
+            [f"skill-health lint --min-severity error {name}", f"skill-health explain {COLON} | head -12",
+             f"skill-health lint --diff {name}", f"skill-health lint --fix --min-severity error {name}",
+             f"skill-health lint --min-severity error {name}", "git diff --stat"],
         )  # fmt: skip
         seconds = time.monotonic() - began
         skills = len(findings(work, place, ".")["skills"])
@@ -60,8 +60,8 @@ def main(checkouts: str) -> None:
 
 
 def choose(work: Path, place: Path) -> str:
-    """The folder of the first skill that has one kind of error, information aside, which a safe fix cures."""
-    found = [each for each in findings(work, place, ".")["findings"] if each["severity"] != "info"]
+    """The folder of the first skill that has one kind of error, which a safe fix cures."""
+    found = [each for each in findings(work, place, ".")["findings"] if each["severity"] == "error"]
     for skill in sorted({each["skill"] for each in found if each["code"] == COLON}):
         if all(each["code"] == COLON for each in found if each["skill"] == skill):
             return str(Path(skill).parent)
