@@ -36,9 +36,7 @@ def paint(text: str, style: str, color: bool) -> str:
 
 
 def wants_color(stream: TextIO | None = None, choice: str = "auto") -> bool:
-    """Whether to colour:
-    always / never, else on a terminal unless NO_COLOR is set (no-color.org), or with FORCE_COLOR.
-    """
+    """Whether to colour: always / never; else by NO_COLOR (no-color.org) and FORCE_COLOR, else on a terminal."""
     if choice != "auto":
         return choice == "always"
     if os.environ.get("NO_COLOR"):
