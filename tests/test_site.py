@@ -72,7 +72,7 @@ def test_every_page_is_built_and_no_link_is_dead(checkout: Path, tmp_path: Path)
     for name in ("mkdocs.yml", *site.BESIDE):
         shutil.copyfile(checkout / name, tmp_path / name)
     shutil.copytree(checkout / "docs", tmp_path / "docs")
-    for name in ("action.yml", "fixtures", "examples", "reports", "skills"):
+    for name in ("action.yml", "benchmarks", "fixtures", "examples", "reports", "scripts", "skills"):
         (tmp_path / name).symlink_to(checkout / name)
     site.lay_out(tmp_path / "build" / "pages", tmp_path)
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
