@@ -59,6 +59,8 @@ def turned(text: str, name: str, root: Path) -> str:
         deeper = "../" if match[1].endswith('"') and not here.endswith(("index.md", "README.md")) else ""
         return match[1] + deeper + posixpath.relpath(page, posixpath.dirname(here) or ".")
 
+    # What follows the language of a fence (a file's name) would keep the builder from seeing a fence.
+    text = re.sub(r"(?m)^(```+\w+) [^`\n]+$", r"\1", text)
     parts = _CODE.split(text)
     # The pattern has two groups: text, code, fence, text, ...
     return "".join(_LINK.sub(link, part) if at % 3 == 0 else part for at, part in enumerate(parts) if at % 3 != 2)
