@@ -60,12 +60,11 @@ def command(paths: tuple[str, ...], output: str | None, format_: str, **options:
         _check_head(output, text)
     write_text(output, text)
     told = clean(f"written: {here(output)}")
-    said = ", ".join(f"{topic} {page.answers[at].word}" for at, topic in _TOPICS.items())
+    from skill_health.page.model import TOPICS
+
+    said = ", ".join(f"{topic.lower()}: {page.answers[at].grade}" for at, topic in TOPICS.items())
     echo(f"{told} ({said})\n" if form == "html" else f"{told}\n", err=form != "html")
     return CLEAN
-
-
-_TOPICS = {1: "gates:", 2: "routing:", 3: "effect:", 4: "together:"}
 
 
 def _render(page: Page, form: str) -> str:

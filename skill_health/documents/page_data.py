@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta
 
 from skill_health.documents._record import Count, DateText, Record, TimeText
+from skill_health.documents.skill_grades import SkillGrade
 
 StateField = Literal[
     "name", "verdict", "score", "recall", "recall_model", "effect", "effect_verdict", "tokens", "stale_claims"
@@ -149,10 +150,10 @@ class HistoryMark(Record, frozen=True, kw_only=True):
 class VerdictRecord(Record, frozen=True, kw_only=True):
     """A verdict on a skill, or the answer to a question about the collection."""
 
-    word: str
-    """The verdict in a word or two."""
-    tone: Literal["good", "warn", "bad", "unknown"]
-    """good, warn, bad, or unknown where nothing says."""
+    grade: SkillGrade
+    """The verdict: fail, needs work, passing or not measured."""
+    detail: str
+    """What was found, in a word or two; empty where the grade says it all."""
     question: Annotated[int, Meta(ge=1, le=4)]
     """Which of the four questions it answers."""
     reason: str

@@ -225,7 +225,7 @@ def read_page(
     configurations, unread = saved_configurations(folder) if folder else (None, ())
     old, wrong = _last_state(last) if last else (None, ())
     verdicts = {escape_surrogates(each.path): verdict(each, status.place) for each in status.records}
-    answers = answer_questions(status, joined.report, config, verdicts, effects)
+    answers = answer_questions(status, joined.report, config, effects)
     own = _own(joined, asked, config, as_of, history, verdicts, answers, title, old)
     further = [note for _, some in (*histories, *reports) for note in some]
     return Page(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from skill_health.documents.caveats import FoundCaveat, find_effect_caveats, find_skill_caveats
 from skill_health.documents.lint_report import LintedSkill, ScoreComponent
+from skill_health.documents.skill_grades import SkillGrade
 from skill_health.documents.skill_record import SkillRecord
 from skill_health.page.drawing.drawn import Drawn
 from skill_health.page.figures import MISSING, count, points, score, share
@@ -15,7 +16,7 @@ from skill_health.page.model import Page, PageCell, SkillVerdict, anchor
 from skill_health.page.verdict.ranking import effect_first, routed_first
 
 ORDER, TITLE = 20, "Skills in a table"
-_UNKNOWN = SkillVerdict("not judged", "unknown", 1, "")
+_UNKNOWN = SkillVerdict(SkillGrade.NOT_MEASURED, "", 1, "")
 _NOTHING = PageCell(MISSING)
 
 

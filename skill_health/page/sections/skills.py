@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from skill_health.documents.lint_report import LintedSkill
 from skill_health.documents.next_steps import NextStep
+from skill_health.documents.skill_grades import SkillGrade
 from skill_health.documents.skill_record import SkillRecord
 from skill_health.page.drawing.drawn import Drawn
 from skill_health.page.model import Page, SkillVerdict, anchor
@@ -76,7 +77,7 @@ def parts(page: Page) -> Iterator[SkillPart]:
 
 
 def _verdict(page: Page, record: SkillRecord) -> SkillVerdict:
-    return page.verdicts.get(record.path) or SkillVerdict("not known", "unknown", 1, "")
+    return page.verdicts.get(record.path) or SkillVerdict(SkillGrade.NOT_MEASURED, "", 1, "")
 
 
 def _part(page: Page, record: SkillRecord, sources: _Sources) -> SkillPart:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from skill_health.documents.lint_report import FindingRecord, LintDocument, LintedSkill, ScoreComponent
+from skill_health.documents.skill_grades import SkillGrade
 from skill_health.documents.skill_record import SkillRecord
 from skill_health.formats.text import excerpt as source_lines
 from skill_health.page.figures import MISSING, count, score
-from skill_health.page.model import Origins, PageCell, Tone
+from skill_health.page.model import GRADE_TONES, Origins, PageCell
 from skill_health.page.skill.budget import HtmlBudget, TextExcerpt, cut, price
 
 MOST = 40
@@ -72,7 +73,7 @@ class InFile:
 class HealthSection:
     """What `lint` says of a skill. `left` findings are not shown. `counts` are named cells by severity."""
 
-    state: str
+    grade: SkillGrade
     score: PageCell
     counts: tuple[tuple[str, PageCell], ...]
     flags: tuple[TextExcerpt, ...]
@@ -110,20 +111,14 @@ def health(
         n += 1
     severities = ("error", "warning", "info")
     return HealthSection(
-        record.health.state,
-        score(origins, linted, "score", tone=_tone(record)) if linted else PageCell(MISSING),
+        record.health.grade,
+        score(origins, linted, "score", tone=GRADE_TONES[record.health.grade]) if linted else PageCell(MISSING),
         tuple((name, count(origins, linted.findings, name) if linted else PageCell(MISSING)) for name in severities),
         tuple(cut(flag, _LONGEST) for flag in (linted.flags if linted else ())),
         tuple(_component(origins, each) for each in (linted.components if linted else ())),
         tuple(InFile(path, tuple(own)) for path, own in shown.items()),
         len(every) - n,
     )
-
-
-def _tone(record: SkillRecord) -> Tone:
-    if record.health.state == "failed":
-        return "bad"
-    return "warn" if record.health.flags else "good"
 
 
 def _component(origins: Origins, part: ScoreComponent) -> ComponentDetail:
