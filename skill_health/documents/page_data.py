@@ -32,6 +32,7 @@ class PageData(Record, frozen=True, kw_only=True):
     """The title of the page."""
     as_of: DateText
     """The day that the age of claims is judged on."""
+    source: CollectionSource
     descriptions: Mapping[str, str]
     """By path, the description of each skill."""
     listing: SkillListings
@@ -56,6 +57,8 @@ class SkillListings(Record, frozen=True, kw_only=True):
     """By folder of skills and host."""
     skills: Mapping[str, Count | None]
     """By path, the estimated tokens of its name and description as they are listed; null where it is not listed."""
+    short: Mapping[str, tuple[str, ...]]
+    """By the host's short name, the paths of the skills that it does not list in full."""
 
 
 class HostListing(Record, frozen=True, kw_only=True):
@@ -263,3 +266,16 @@ class PreviousState(Record, frozen=True, kw_only=True):
     """Its version."""
     skills: Mapping[str, StateOfSkill]
     """By the path of SKILL.md."""
+
+
+class CollectionSource(Record, frozen=True, kw_only=True):
+    """Where the collection comes from."""
+
+    name: str
+    """Its name: the repository's, or that of its folder."""
+    repository: str
+    """The address of the repository that it is in; empty where git names none on the web."""
+    commit: str | None
+    """The commit that is checked out; null outside git. Files may have changed since."""
+    folder: str
+    """The collection's folder in the repository; empty for the top."""

@@ -9,6 +9,7 @@ from skill_health.documents.lint_report import LintedSkill
 from skill_health.documents.next_steps import NextStep
 from skill_health.documents.skill_grades import SkillGrade
 from skill_health.documents.skill_record import SkillRecord
+from skill_health.page.data.source import file_address
 from skill_health.page.drawing.drawn import Drawn
 from skill_health.page.model import Page, SkillVerdict, anchor
 from skill_health.page.skill.budget import HtmlBudget, TextExcerpt, cut
@@ -21,6 +22,8 @@ ORDER, TITLE = 40, "Skill by skill"
 FINDINGS, PROMPTS, TASKS, LINKS, VIEWS = 250_000, 250_000, 150_000, 120_000, 500_000
 """Bytes of HTML that all skills together may spend, so that a page stays below 3 MB; those most in need go first."""
 _LONGEST = 1_600
+FEW = 40
+"""So many parts stand on a page from the start; of more skills only those that were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,7 @@ class SkillPart:
     name: str
     path: str
     anchor: str
+    source: str
     verdict: SkillVerdict
     steps: tuple[NextStep, ...]
     description: TextExcerpt
@@ -53,7 +57,7 @@ class _Sources:
 
 def build(page: Page, drawn: Drawn) -> Mapping[str, object]:
     """The parts, and the pictures of those that have some."""
-    return {"parts": parts(page), "drawn": drawn}
+    return {"parts": parts(page), "drawn": drawn, "few": len(page.status.skills) <= FEW}
 
 
 def parts(page: Page) -> Iterator[SkillPart]:
@@ -85,10 +89,11 @@ def _part(page: Page, record: SkillRecord, sources: _Sources) -> SkillPart:
         record.name,
         record.path,
         anchor(record.path),
+        file_address(page.own.source, record.path),
         _verdict(page, record),
         record.next,
         cut(page.own.descriptions.get(record.path, ""), _LONGEST),
-        health(page.origins, record, sources.linted.get(record.path), sources.found, sources.findings),
+        health(page.origins, record, sources.linted.get(record.path), sources.found, sources.findings, page.own.source),
         routing(record, sources.routes, sources.prompts),
         effect(record, sources.trials, sources.runs),
     )

@@ -9,15 +9,17 @@ from typing import Literal
 from skill_health.core.strict_json import escape_surrogates
 from skill_health.documents.effect_history import ModelEffect
 from skill_health.documents.next_steps import StepKind
-from skill_health.documents.skill_grades import SkillGrade, grade_word
+from skill_health.documents.skill_grades import SkillGrade, grade_word, reaches
 from skill_health.documents.skill_record import SkillHealth, SkillRecord, SkillRouted, SkillRouting
+from skill_health.lint.report import LintReport
 from skill_health.page.figures import score_text
 from skill_health.page.model import TOPICS, DueSkills, SkillVerdict
 from skill_health.page.verdict.ranking import asking_again, effect_rank
+from skill_health.rules._api import Finding, Severity
 from skill_health.status.next_steps import CommandBuilder, grouped, steps
 from skill_health.status.records import decides
 from skill_health.status.render import CollectionStatus
-from skill_health.text.numbers import Interval, with_interval
+from skill_health.text.numbers import Interval, count, with_interval
 
 PRELIMINARY, OUTDATED = "preliminary: ", "out of date: "
 """What stands before a detail that is not to be taken as the last word."""
@@ -208,14 +210,43 @@ def _asked(routing: SkillRouting) -> list[SkillRouted]:
     return [each for each in every if each.recall.value is not None]
 
 
-def due_skills(status: CollectionStatus, verdicts: Mapping[str, SkillVerdict]) -> tuple[DueSkills, ...]:
-    """Every step that is due, in the order of the questions; `verdicts` are by the path of SKILL.md. Pure."""
-    return tuple(_due(status, verdicts))
+def due_skills(
+    status: CollectionStatus, verdicts: Mapping[str, SkillVerdict], report: LintReport
+) -> tuple[DueSkills, ...]:
+    """Every step that is due, in the order of the questions; `verdicts` are by the path of SKILL.md. Pure.
+
+    What lint finds is due by rule: a rule is fixed in all skills at once.
+    """
+    return (*_due_rules(status, report), *_due(status, verdicts))
+
+
+def _due_rules(status: CollectionStatus, report: LintReport) -> Iterator[DueSkills]:
+    """A step for each rule whose findings fail a skill or mean work, the most severe first, then the most frequent."""
+    names = {each.path: escape_surrogates(each.name) for each in status.records}
+    found: dict[tuple[Severity, str], list[Finding]] = {}
+    for each in report.everything():
+        counts = {each.severity: 1}
+        if each.skill in names and (reaches(counts, report.fail_on) or reaches(counts, report.needs_work)):
+            found.setdefault((each.severity, each.code), []).append(each)
+    paths = status.place.words(*(path for path in status.place.paths if path != "."))
+    spread = {key: sorted({names[each.skill] for each in own}) for key, own in found.items()}
+    for (severity, code), own in sorted(
+        found.items(), key=lambda item: (item[0][0].rank, -len(spread[item[0]]), item[0][1])
+    ):
+        fixable = sum(each.fixable for each in own)
+        switch = (
+            " --fix" if any(each.fixable and each.safe for each in own) else " --diff --unsafe-fixes" if fixable else ""
+        )
+        told = f"{count(len(own), severity.value)} of {own[0].rule}" + (f", {fixable:,} with a fix" if fixable else "")
+        command = f"skill-health lint --select {code}{switch}{paths}"
+        yield DueSkills(f"fix {code}", f"{told}:", command, tuple(spread[severity, code]))
 
 
 def _due(status: CollectionStatus, verdicts: Mapping[str, SkillVerdict]) -> Iterator[DueSkills]:
     by_name = {each.name: verdicts.get(escape_surrogates(each.path)) for each in status.records}
     for step, names in grouped(status.records, asking_again(status)):
+        if step.gap is StepKind.FIX_FIRST:
+            continue
         weak = {name for name in names if (found := by_name[name]) and found.preliminary and step.gap == "harmful"}
         sure = tuple(escape_surrogates(name) for name in names if name not in weak)
         maybe = tuple(escape_surrogates(name) for name in names if name in weak)
