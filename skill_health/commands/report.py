@@ -130,7 +130,7 @@ def _holds(path: str, text: str) -> bool:
     if not os.path.isfile(path) or os.path.islink(path):
         return False
     raw, problem = read_bytes(path)
-    return not problem and raw == text.encode("utf-8", "backslashreplace")
+    return not problem and raw == text.encode("utf-8", "surrogateescape")
 
 
 def _render(page: Page, form: str, no_script: bool) -> str:

@@ -19,6 +19,7 @@ from skill_health.documents.skill_record import (
     SkillRouting,
     SkillState,
 )
+from skill_health.page.model import GRADE_TONES, SkillVerdict
 from skill_health.rules._api import Severity
 from skill_health.status.records import effect_grade, routing_grade
 
@@ -125,3 +126,11 @@ def skill_record(name: str, own: SkillHealth, route: SkillRouting, effect: Skill
         name=name, path=path, digest=None, grade=grade, health=own, routing=route, effect=effect, next=(),
         composition=SkillGrade.NOT_MEASURED,
     )  # fmt: skip
+
+
+def judged_as(
+    detail: str, tone: str, question: int, reason: str = "", advice: str = "", command: str = ""
+) -> SkillVerdict:
+    """A verdict by its tone: what was found, the question that it answers, and why."""
+    grade = next(grade for grade, own in GRADE_TONES.items() if own == tone)
+    return SkillVerdict(grade, detail, question, reason, advice, command)

@@ -13,6 +13,7 @@ import pytest
 from filled_records import page_over
 from hypothesis import given
 from hypothesis import strategies as st
+from records_made import judged_as
 
 from skill_health.cli import main
 from skill_health.page.badge import COLORS, GROUND, TEXT, Badge, badge, endpoint, svg
@@ -143,10 +144,10 @@ def test_effect(page: Page, message: str, tone: str) -> None:
 
 def test_verdict() -> None:
     verdicts = {
-        PATH: SkillVerdict("found", "good", 2, ""),
-        "b": SkillVerdict("fix first", "bad", 1, ""),
-        "c": SkillVerdict("found", "good", 2, ""),
-        "d": SkillVerdict("sound", "unknown", 1, ""),
+        PATH: judged_as("found", "good", 2, ""),
+        "b": judged_as("fix first", "bad", 1, ""),
+        "c": judged_as("found", "good", 2, ""),
+        "d": judged_as("sound", "unknown", 1, ""),
     }
     assert badge(made(verdicts=verdicts), "verdict") == Badge("skills", "1 fix first, 1 sound, 2 found", "bad")
     assert badge(made(verdicts=verdicts), "verdict", PATH) == Badge("plums", "found", "good")

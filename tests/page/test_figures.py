@@ -18,7 +18,7 @@ from page_parsed import Element, Parsed
 
 from skill_health.documents._record import record_values
 from skill_health.page.data.histories import daily_history
-from skill_health.page.html import render, shortened, whole
+from skill_health.page.html import render_plain, shortened, whole
 from skill_health.page.model import Page
 
 NUMBER = re.compile(r"[+−-]?\d[\d,]*(?:\.\d+)?")
@@ -30,7 +30,7 @@ COMPUTED = {"Mean", "Skills", "Does not apply", "Share of the expected skill's c
 
 @cache
 def seen() -> Parsed:
-    return Parsed(render(page_made.page()))
+    return Parsed(render_plain(page_made.page()))
 
 
 @cache

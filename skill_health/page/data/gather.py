@@ -256,7 +256,7 @@ def read_page(
         own=own,
         verdicts=verdicts,
         answers=answers,
-        due=due_skills(status, verdicts, joined.report),
+        due=due_skills(status, joined.report),
         notes=tuple(dict.fromkeys(escape_surrogates(note) for note in (*status.notes, *further, *unread, *wrong))),
         folder=os.path.abspath(folder) if folder else "",
         base=os.path.abspath(base) if base else "",

@@ -59,7 +59,7 @@ def _facts(page: Page, rules: Sequence[RuleCount]) -> Iterator[str]:
     total = len(page.status.skills)
     grades = Counter(each.grade for each in page.verdicts.values())
     bad = count_grades(each.grade for each in page.verdicts.values() if each.grade in _BAD)
-    yield f"of {count(total, 'skill')} {bad}" if bad else f"{count(total, 'skill')}: {count_grades(grades.elements())}"
+    yield _of(total, bad) if bad else f"{count(total, 'skill')}: {count_grades(grades.elements())}"
     for number, answer in sorted(page.answers.items()):
         if number > 1 and answer.grade is SkillGrade.FAIL:
             yield f"{TOPICS[number]} fails{f' ({answer.detail})' if answer.detail else ''}"
@@ -69,6 +69,12 @@ def _facts(page: Page, rules: Sequence[RuleCount]) -> Iterator[str]:
     if top:
         spread = [f"{each.code} in {count(len(each.skills), 'skill')}" for each in top]
         yield f"top rules: {', '.join(spread)}"
+
+
+def _of(total: int, bad: str) -> str:
+    """Who is in need: "1 of 17 skills fails, 2 need work"."""
+    number, _, rest = bad.partition(" ")
+    return f"{number} of {count(total, 'skill')} {rest}"
 
 
 _BAD = (SkillGrade.FAIL, SkillGrade.NEEDS_WORK)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -65,9 +65,7 @@ def _chosen(grade: SkillGrade, told: Sequence[SkillVerdict]) -> SkillVerdict:
 
 def _counts(each: SkillVerdict, said: SkillVerdict) -> bool:
     """Whether another answer is to be told beside the one that decides: it is as bad, or has something to say."""
-    if each.grade is SkillGrade.NOT_MEASURED:
-        return bool(each.detail) and said.grade is not SkillGrade.FAIL
-    return each.grade is said.grade
+    return each.grade is said.grade or (bool(each.detail) and said.grade is not SkillGrade.FAIL)
 
 
 def _sentence(each: SkillVerdict) -> str:
@@ -99,8 +97,9 @@ def _next(record: SkillRecord, place: CommandBuilder, said: SkillVerdict) -> tup
     asked = next((each.model for each in _asked(record.routing)), "")
     agent = next((each.model for each in record.effect.models if not each.simulated), place.agent)
     place = replace(place, model=asked, agent=agent)
-    if said.advice:
-        return said.advice, place.router()
+    untrusted = _routed(record).advice if said.grade is SkillGrade.PASSING and said.question == 1 else ""
+    if said.advice or untrusted:
+        return said.advice or untrusted, place.router()
     # Harm that was measured comes before what is not measured yet, and what can be run before what cannot.
     ranked = sorted(steps(record, place), key=lambda each: (each.gap != "harmful", not each.command))
     step = next(iter(ranked), None)
@@ -108,7 +107,7 @@ def _next(record: SkillRecord, place: CommandBuilder, said: SkillVerdict) -> tup
         return "see what to fix:", place.step(StepKind.FIX_FIRST, record).command
     if step is None:
         return "", ""
-    return SO_FAR if step.gap == "harmful" and said.preliminary else step.advice, step.command
+    return SO_FAR if step.gap == "harmful" and _effect(record).preliminary else step.advice, step.command
 
 
 def _lint(health: SkillHealth) -> SkillVerdict:
@@ -210,14 +209,12 @@ def _asked(routing: SkillRouting) -> list[SkillRouted]:
     return [each for each in every if each.recall.value is not None]
 
 
-def due_skills(
-    status: CollectionStatus, verdicts: Mapping[str, SkillVerdict], report: LintReport
-) -> tuple[DueSkills, ...]:
-    """Every step that is due, in the order of the questions; `verdicts` are by the path of SKILL.md. Pure.
+def due_skills(status: CollectionStatus, report: LintReport) -> tuple[DueSkills, ...]:
+    """Every step that is due, in the order of the questions. Pure.
 
     What lint finds is due by rule: a rule is fixed in all skills at once.
     """
-    return (*_due_rules(status, report), *_due(status, verdicts))
+    return (*_due_rules(status, report), *_due(status))
 
 
 def _due_rules(status: CollectionStatus, report: LintReport) -> Iterator[DueSkills]:
@@ -242,12 +239,12 @@ def _due_rules(status: CollectionStatus, report: LintReport) -> Iterator[DueSkil
         yield DueSkills(f"fix {code}", f"{told}:", command, tuple(spread[severity, code]))
 
 
-def _due(status: CollectionStatus, verdicts: Mapping[str, SkillVerdict]) -> Iterator[DueSkills]:
-    by_name = {each.name: verdicts.get(escape_surrogates(each.path)) for each in status.records}
+def _due(status: CollectionStatus) -> Iterator[DueSkills]:
+    by_name = {each.name: each for each in status.records}
     for step, names in grouped(status.records, asking_again(status)):
         if step.gap is StepKind.FIX_FIRST:
             continue
-        weak = {name for name in names if (found := by_name[name]) and found.preliminary and step.gap == "harmful"}
+        weak = {name for name in names if step.gap == "harmful" and _effect(by_name[name]).preliminary}
         sure = tuple(escape_surrogates(name) for name in names if name not in weak)
         maybe = tuple(escape_surrogates(name) for name in names if name in weak)
         if sure:
