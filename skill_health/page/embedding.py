@@ -48,6 +48,34 @@ def without_marks(html: str, at: int, path: str) -> str:
     return re.sub(r'(data-from="page#/[a-z_/]*)/~p(?=["/])', lambda found: f"{found[1]}/{pointer_part(path)}", html)
 
 
+_ROW = re.compile(r"<tr>(.*?)</tr>", re.DOTALL)
+_SKILL = re.compile(r'data-from="(status|lint)#/skills/([0-9]+)/')
+
+
+def with_row_marks(html: str) -> str:
+    """The HTML of a table in which each row about one skill says which, and marks it in origins, likewise."""
+
+    def row(found: re.Match[str]) -> str:
+        about = {at for _, at in _SKILL.findall(found[1])}
+        if len(about) != 1:
+            return found[0]
+        inner = _SKILL.sub(lambda one: f'data-from="~{one[1][0]}/', found[1])
+        return f'<tr data-at="{about.pop()}">{inner}</tr>'
+
+    return _ROW.sub(row, html)
+
+
+def without_row_marks(html: str) -> str:
+    """The HTML as it was."""
+
+    def row(found: re.Match[str]) -> str:
+        names = {"s": "status", "l": "lint"}
+        inner = re.sub(r'data-from="~([sl])/', lambda one: f'data-from="{names[one[1]]}#/skills/{found[1]}/', found[2])
+        return f"<tr>{inner}</tr>"
+
+    return re.sub(r'<tr data-at="([0-9]+)">(.*?)</tr>', row, html, flags=re.DOTALL)
+
+
 def pack(texts: Iterable[str]) -> tuple[list[str], list[Packed]]:
     """The pieces that are worth it, once, and each text as what it is made of: places in that list, and other text."""
     lined = [text.splitlines(keepends=True) for text in texts]

@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from html import unescape
 from typing import TYPE_CHECKING, Any
@@ -19,8 +19,8 @@ from skill_health.documents.caveats import Caveat
 from skill_health.page import sections
 from skill_health.page.cells import cell_html, table_html
 from skill_health.page.drawing import palette
-from skill_health.page.drawing.drawn import draw_page
-from skill_health.page.embedding import Packed, embedded, pack, pointer_part, with_marks
+from skill_health.page.drawing.drawn import Drawn, draw_page
+from skill_health.page.embedding import Packed, embedded, pack, pointer_part, with_marks, with_row_marks
 from skill_health.page.figures import escape_text
 from skill_health.page.model import QUESTIONS, TOPICS, Page, anchor
 from skill_health.page.verdict.headline import first_screen
@@ -94,9 +94,11 @@ def render(page: Page, live: bool = False) -> str:
     environment = _environment()
     found = _sections(page, environment, "script")
     table, own = found["overview"].context["table"], found["skills"].context
-    rows = _rows(page, environment, table)
-    listed, packed = pack([*rows, *_parts(page, environment, own)])
-    data = _data(page, table, listed, packed[: len(rows)]) | {"parts": packed[len(rows) :], "few": own["few"]}
+    rows, parts = _rows(page, environment, table), list(_parts(page, environment, own))
+    tables = _long_tables(own["drawn"])
+    listed, packed = pack([*rows, *parts, *tables.values()])
+    data = _data(page, table, listed, packed[: len(rows)], packed[len(rows) + len(parts) :], tables)
+    data |= {"parts": packed[len(rows) : len(rows) + len(parts)], "few": own["few"]}
     return _document(page, environment, found, data, live)
 
 
@@ -111,8 +113,10 @@ def render_site(page: Page) -> Iterator[tuple[str, str]]:
     environment = _environment()
     found = _sections(page, environment, "site")
     table, own = found["overview"].context["table"], found["skills"].context
-    listed, packed = pack(_to_files(row) for row in _rows(page, environment, table))
-    yield "index.html", _to_files(_document(page, environment, found, _data(page, table, listed, packed), False))
+    rows, tables = [_to_files(row) for row in _rows(page, environment, table)], _long_tables(own["drawn"])
+    listed, packed = pack([*rows, *tables.values()])
+    data = _data(page, table, listed, packed[: len(rows)], packed[len(rows) :], tables)
+    yield "index.html", _to_files(_document(page, environment, found, data, False))
     style, script = _style(found), _asset("page.js")
     template = environment.get_template("skill_page.html")
     for skill, part in zip(page.status.skills, _parts(page, environment, own, marked=False), strict=True):
@@ -155,14 +159,26 @@ def _parts(page: Page, environment: Environment, own: Mapping[str, Any], marked:
         yield with_marks(html, at, part.path) if marked else html
 
 
-def _data(page: Page, table: SkillTable, listed: list[str], rows: list[Packed]) -> dict[str, Any]:
-    """What the script needs: pieces and rows, what rows are sorted and chosen by, and the places of the skills."""
+LONG_TABLE = 40
+"""Rows of the data table of a picture from which on a script makes it when it is opened."""
+
+
+def _long_tables(drawn: Drawn) -> dict[str, str]:
+    """The long data tables of the pictures of the collection, by the picture's name."""
+    pictures = [picture for picture, _ in drawn.whole if len(picture.table.rows) > LONG_TABLE]
+    return {picture.name: with_row_marks(table_html(picture.table, 400)) for picture in pictures}
+
+
+def _data(
+    page: Page, table: SkillTable, listed: list[str], rows: list[Packed], long: list[Packed], names: Iterable[str]
+) -> dict[str, Any]:
+    """What the script needs: pieces, rows and tables, what rows are sorted and chosen by, the places of the skills."""
     from skill_health.page.sections.overview import sort_keys
 
     paths = [skill.path for skill in page.status.skills]
     grades = {row.path: row.verdict.grade.value for row in table.rows}
     return {
-        "list": listed, "rows": rows, "keys": sort_keys(table, page), "facets": table.facets,
+        "list": listed, "rows": rows, "tables": dict(zip(names, long, strict=True)), "keys": sort_keys(table, page), "facets": table.facets,
         "grades": [grades[path] for path in paths], "paths": [unescape(pointer_part(path)) for path in paths],
         "places": [anchor(path) for path in paths],
     }  # fmt: skip
@@ -222,7 +238,11 @@ def _environment() -> Environment:
         markup=Markup,
     )
     environment.globals.update(
-        SIGNS=_SIGNS, QUESTIONS=QUESTIONS, TOPICS=TOPICS, CAVEATS=[caveat.value for caveat in Caveat]
+        SIGNS=_SIGNS,
+        QUESTIONS=QUESTIONS,
+        TOPICS=TOPICS,
+        CAVEATS=[caveat.value for caveat in Caveat],
+        LONG_TABLE=LONG_TABLE,
     )
     return environment
 

@@ -69,7 +69,7 @@ def _empty(kind: inspect.Type) -> Any:
         case inspect.LiteralType():
             return kind.values[0]
         case inspect.EnumType():
-            return kind.cls("not measured") if "not measured" in kind.cls else next(iter(kind.cls))
+            return next((each for each in kind.cls if each.value == "not measured"), next(iter(kind.cls)))
     empty = {inspect.VarTupleType: (), inspect.DictType: {}, inspect.StrType: "", inspect.FloatType: 0.0}
     return empty.get(type(kind), 0)
 

@@ -45,6 +45,7 @@
       places: new Map(data.places.map((place, at) => [place, at])),
       rows: (wanted) => nodes(`<table><tbody>${wanted.map((at) => text(data.rows[at])).join("")}</tbody></table>`, "tr"),
       part: (at) => (data.parts ? nodes(text(data.parts[at]), "details.skill")[0] : null),
+      table: (name) => nodes(text(data.tables[name]), "table")[0],
       words: (at) =>
         text(data.rows[at]).replace(/<[^>]*>/g, " ")
           .replace(/&(?:lt|gt|quot|#34|#39|#x27);/g, " ").replaceAll("&amp;", "&").toLowerCase(),
@@ -243,11 +244,27 @@
     if (target.localName === "details") target.querySelector("summary")?.focus({ preventScroll: true });
   }
 
+  // A long data table is made when it is opened.
+  function filling(kept, watch) {
+    document.addEventListener(
+      "toggle",
+      (event) => {
+        const place = event.target.open ? event.target.querySelector?.("[data-table]") : null;
+        if (!place || !kept) return;
+        place.replaceChildren(kept.table(place.dataset.table));
+        delete place.dataset.table;
+        watch(event.target);
+      },
+      true
+    );
+  }
+
   // What a figure comes from is told where the pointer rests on it.
   function naming(kept) {
     const parts = JSON.parse(document.getElementById("skill-health-origins")?.textContent ?? "[]");
     const whole = (element) => {
-      const at = kept?.places.get(element.closest("[data-skill]")?.dataset.skill ?? element.closest("details.skill")?.id);
+      const row = element.closest("[data-at]")?.dataset.at;
+      const at = row ?? kept?.places.get(element.closest("[data-skill]")?.dataset.skill ?? element.closest("details.skill")?.id);
       const place = element.dataset.from;
       if (place[0] === "~" && place[1] !== ":") return place.replace(/^~([sl])/, (_, mark) => `${mark === "s" ? "status" : "lint"}#/skills/${at}`);
       return place.split("/").map((part) => (part === "~p" ? kept?.data.paths[at] : part.startsWith("~:") ? parts[part.slice(2)] : part)).join("/");
@@ -306,6 +323,7 @@
     watch(document);
     telling();
     naming(kept);
+    filling(kept, watch);
     for (const [id, state] of Object.entries(opened)) {
       document.getElementById(id)?.addEventListener("click", () => {
         for (const each of find("details.skill")) each.open = state;
