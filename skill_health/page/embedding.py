@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from itertools import takewhile
 from typing import Any
 
 from skill_health.page.figures import escape_text
@@ -49,18 +50,22 @@ def without_marks(html: str, at: int, path: str) -> str:
 
 
 _ROW = re.compile(r"<tr>(.*?)</tr>", re.DOTALL)
-_SKILL = re.compile(r'data-from="(status|lint)#/skills/([0-9]+)/')
+_MARKED = re.compile(r'<tr data-base="([^"]*)">(.*?)</tr>', re.DOTALL)
+_FROM = re.compile(r'data-from="([^"]*)"')
 
 
 def with_row_marks(html: str) -> str:
-    """The HTML of a table in which each row about one skill says which, and marks it in origins, likewise."""
+    """The HTML of a table in which each row says where its figures are, and marks that as ~b in their origins."""
 
     def row(found: re.Match[str]) -> str:
-        about = {at for _, at in _SKILL.findall(found[1])}
-        if len(about) != 1:
+        origins = _FROM.findall(found[1])
+        # The least and the greatest share what all share.
+        pairs = zip(min(origins, default=""), max(origins, default=""), strict=False)
+        base = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)).rpartition("/")[0]
+        if not base:
             return found[0]
-        inner = _SKILL.sub(lambda one: f'data-from="~{one[1][0]}/', found[1])
-        return f'<tr data-at="{about.pop()}">{inner}</tr>'
+        inner = found[1].replace(f'data-from="{base}/', 'data-from="~b/')
+        return f'<tr data-base="{base}">{inner}</tr>'
 
     return _ROW.sub(row, html)
 
@@ -69,11 +74,10 @@ def without_row_marks(html: str) -> str:
     """The HTML as it was."""
 
     def row(found: re.Match[str]) -> str:
-        names = {"s": "status", "l": "lint"}
-        inner = re.sub(r'data-from="~([sl])/', lambda one: f'data-from="{names[one[1]]}#/skills/{found[1]}/', found[2])
+        inner = found[2].replace('data-from="~b/', f'data-from="{found[1]}/')
         return f"<tr>{inner}</tr>"
 
-    return re.sub(r'<tr data-at="([0-9]+)">(.*?)</tr>', row, html, flags=re.DOTALL)
+    return _MARKED.sub(row, html)
 
 
 def pack(texts: Iterable[str]) -> tuple[list[str], list[Packed]]:

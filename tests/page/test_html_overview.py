@@ -69,7 +69,7 @@ def test_the_most_in_need_come_first_and_equals_by_path() -> None:
     }  # fmt: skip
     page = _page(*({"path": f"{each}/S"} for each in "fedcba"), verdicts=verdicts)
     assert [row.path for row in rows(page)] == ["c/S", "b/S", "f/S", "d/S", "e/S", "a/S"]
-    assert {row.path: row.verdict.word for row in rows(page)}["e/S"] == "not judged"
+    assert {row.path: row.verdict.word for row in rows(page)}["e/S"] == "not measured"
 
 
 def test_real_measurements_go_before_simulated_ones() -> None:

@@ -59,7 +59,7 @@ def test_a_real_page() -> None:
     made = page()
     text = render(made)
     assert text == render(made)
-    assert all(f"{number}\\. " in text for number in (1, 2, 3, 4))
+    assert all(f"- {topic}: **" in text for topic in ("Lint", "Routing", "Effect", "Composition"))
     wanting = [path for path, each in made.verdicts.items() if each.tone in ("bad", "warn")]
     assert len(rows(text)) == min(len(wanting), MAX_ROWS) > 0
     shown = html(text)
@@ -81,7 +81,7 @@ def test_most_in_need_first_and_the_rest_is_counted() -> None:
     text = render(many(50))
     assert len(rows(text)) == MAX_ROWS
     assert "… and 13 more skills; the page has them all." in text
-    assert "Others: 17 without an answer yet (see Next)." in text
+    assert "Others: 17 not measured." in text
     tones = [int(line.split("|")[1].strip().removeprefix("skill")) % 3 for line in rows(text)]
     assert tones[:16] == [2] * 16 and set(tones[16:]) == {1}, "what is only unknown has no row"
     assert "score 0.50 → 1.00; verdict skill → –" not in text, "20 lines of changes are of skills that are new"
@@ -115,14 +115,14 @@ def test_skills_of_which_only_the_effect_is_not_known_have_no_row() -> None:
     made = page()
     told = dict.fromkeys(made.verdicts, judged_as("found", "good", 2, "", "run agents:", "run it"))
     text = render(replace(made, verdicts=told))
-    assert rows(text) == [] and "None." in text and "Skills: 5 with a good verdict." in text
+    assert rows(text) == [] and "None." in text and "Skills: 5 pass." in text
     first = next(iter(told))
     told = {
         **dict.fromkeys(told, judged_as("sound", "unknown", 1, "")),
         first: judged_as("lost", "bad", 2, "why"),
     }
     text = render(replace(made, verdicts=told))
-    assert len(rows(text)) == 1 and "Others: 4 without an answer yet (see Next)." in text
+    assert len(rows(text)) == 1 and "Others: 4 not measured." in text
 
 
 def test_nothing_to_do() -> None:

@@ -263,9 +263,10 @@
   function naming(kept) {
     const parts = JSON.parse(document.getElementById("skill-health-origins")?.textContent ?? "[]");
     const whole = (element) => {
-      const row = element.closest("[data-at]")?.dataset.at;
-      const at = row ?? kept?.places.get(element.closest("[data-skill]")?.dataset.skill ?? element.closest("details.skill")?.id);
+      const base = element.closest("[data-base]")?.dataset.base;
+      const at = kept?.places.get(element.closest("[data-skill]")?.dataset.skill ?? element.closest("details.skill")?.id);
       const place = element.dataset.from;
+      if (base && place.startsWith("~b/")) return base + place.slice(2);
       if (place[0] === "~" && place[1] !== ":") return place.replace(/^~([sl])/, (_, mark) => `${mark === "s" ? "status" : "lint"}#/skills/${at}`);
       return place.split("/").map((part) => (part === "~p" ? kept?.data.paths[at] : part.startsWith("~:") ? parts[part.slice(2)] : part)).join("/");
     };
