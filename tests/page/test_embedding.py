@@ -24,11 +24,6 @@ from skill_health.page.embedding import (
 from skill_health.page.html import DATA, LONG_TABLE, render, render_plain, render_site, whole
 from skill_health.page.model import anchor
 
-_ROW = re.compile(r"<tr role=\"row\" data-word.*?</tr>", re.DOTALL)
-_PART = re.compile(
-    r"<details class=\"skill\".*?</details>\s*(?=<details class=\"skill\"|</div>\s*</section>)", re.DOTALL
-)
-
 
 @given(st.lists(st.text(alphabet='<>/ab \n\u2028&"', max_size=60), max_size=12))
 def test_texts_come_back_as_they_were(texts: list[str]) -> None:
@@ -80,17 +75,10 @@ def test_the_script_makes_what_a_page_without_one_has() -> None:
     def made(kind: str) -> list[str]:
         return [without_marks(unpack(data["list"], each), at, paths[at]) for at, each in enumerate(data[kind])]
 
-    def shown(html: str) -> list[tuple[str, str]]:
-        # Origins of a plain page are shortened, each is spelled out when it is parsed.
-        seen = Parsed(html)
-        return [(each.tag, each.text) for each in seen.elements]
-
-    rows = {re.findall(r'data-skill="([^"]*)"', row)[0]: row for row in _ROW.findall(plain)}
-    assert len(rows) == len(paths)
-    assert [shown(row) for row in made("rows")] == [shown(rows[place]) for place in data["places"]]
-    parts = Parsed(plain).all("details", _class_="skill")
-    assert [part.attrs["id"] for part in parts] == data["places"]
-    assert [shown(part)[0][1] for part in made("parts")] == [part.text for part in parts]
+    seen = Parsed(plain)
+    for kind, tag, key in (("rows", "tr", "data-skill"), ("parts", "details", "id")):
+        there = {each.attrs[key]: each.text for each in seen.all(tag) if each.attrs.get(key) in data["places"]}
+        assert [there[place] for place in data["places"]] == [Parsed(html).elements[0].text for html in made(kind)]
     told = documents(page)
     for kind in ("rows", "parts"):
         origins = {
