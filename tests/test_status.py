@@ -198,7 +198,7 @@ def test_the_table_says_it_in_one_row_each() -> None:
     page = as_text(MANY, 120).splitlines()
     assert (
         page[0]
-        == "5 skills, profile standard: 4 of 5 sound, 3 of 5 with routing measured, 2 of 5 with an effect measured"
+        == "XX"
     )
     rows = {line.split("  ")[0]: re.sub(" +", " ", line.partition("  ")[2].strip()) for line in page[3:8]}
     assert rows == {

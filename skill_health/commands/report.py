@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def command(
     paths: tuple[str, ...], output: str | None, format_: str, no_script: bool, site: str | None, **options: Any
 ) -> int:
-    """Make a page that says whether skills are sound, found and of use, with pictures, verdicts and next commands.
+    """Make a page that says whether skills pass, are found and help, with charts, verdicts and next commands.
 
     Health is checked now; routing and effect are read from the histories and the reports of the last runs. The page
     is one file that needs no network, and says what has changed since the page that it replaces; where that is not
