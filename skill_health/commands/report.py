@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     default="html",
     help="The page, what it adds to the other reports as JSON, or a summary in Markdown (html).",
 )
-@click.option("--title", metavar="TEXT", help="Title of the page (the name of the repository or of the folder).")
+@click.option("--title", metavar="TEXT", help="Title of the page (the name of the repository, else Skill health).")
 @click.option("--no-script", is_flag=True, help="Write everything into the HTML, for reading without a script.")
 @click.option("--site", metavar="DIR", help="Write a folder instead, with a page for each skill: for very many skills.")
 @common_options

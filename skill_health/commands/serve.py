@@ -18,7 +18,7 @@ from skill_health.core.errors import CLEAN
     "--port", type=click.IntRange(0, 65535), default=8000, help="Port on 127.0.0.1; 0 means any free one (8000)."
 )
 @click.option("--reports", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
-@click.option("--title", metavar="TEXT", help="Title of the page (Skill health).")
+@click.option("--title", metavar="TEXT", help="Title of the page (the name of the repository, else Skill health).")
 @common_options
 @click.pass_context
 def command(ctx: click.Context, /, paths: tuple[str, ...], port: int, **options: Any) -> int:

@@ -272,7 +272,7 @@ class CollectionSource(Record, frozen=True, kw_only=True):
     """Where the collection comes from."""
 
     name: str
-    """Its name: the repository's, or that of its folder."""
+    """The name of its repository, such as owner/skills; empty where git names none on the web."""
     repository: str
     """The address of the repository that it is in; empty where git names none on the web."""
     commit: str | None

@@ -243,6 +243,7 @@ def _environment() -> Environment:
         TOPICS=TOPICS,
         CAVEATS=[caveat.value for caveat in Caveat],
         LONG_TABLE=LONG_TABLE,
+        mode="plain",
     )
     return environment
 

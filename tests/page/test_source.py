@@ -70,8 +70,8 @@ def test_the_path_of_a_file_cannot_leave_its_place() -> None:
     assert found == f"https://github.com/a/b/blob/{COMMIT}/x%22%3E%3Cb%3E%23%3F/SKILL.md#L1"
 
 
-def test_a_collection_is_named_by_its_repository_or_its_folder(tmp_path: Path) -> None:
-    assert read_source(str(tmp_path)) == CollectionSource(name=tmp_path.name, repository="", commit=None, folder="")
+def test_a_collection_is_named_by_its_repository(tmp_path: Path) -> None:
+    assert read_source(str(tmp_path)) == CollectionSource(name="", repository="", commit=None, folder="")
 
     def git(*words: str) -> str:
         who = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main")

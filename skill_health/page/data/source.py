@@ -33,8 +33,8 @@ def web_address(remote: str) -> str:
 
 
 def read_source(root: str) -> CollectionSource:
-    """The source of the collection in a folder. What git cannot tell is left out; the folder then names it."""
-    plain = CollectionSource(name=escape_surrogates(os.path.basename(root)), repository="", commit=None, folder="")
+    """The source of the collection in a folder. What git cannot tell is left out."""
+    plain = CollectionSource(name="", repository="", commit=None, folder="")
     top = git_top(root)
     if top is None:
         return plain
@@ -46,7 +46,8 @@ def read_source(root: str) -> CollectionSource:
         return plain
     inner = os.path.relpath(root, top).replace(os.sep, "/")
     address = web_address(remote)
-    name = "/".join(address.split("/")[-2:]) if address else plain.name
+    # A folder may be named otherwise on another machine.
+    name = "/".join(address.split("/")[-2:]) if address else ""
     folder = "" if inner == "." else escape_surrogates(inner)
     return CollectionSource(name=name, repository=address, commit=commit, folder=folder)
 
