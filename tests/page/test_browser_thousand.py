@@ -72,7 +72,10 @@ def test_rows_are_there_where_the_reader_looks_and_nowhere_else(
     window: dict[str, int], page: Path, browser: Any
 ) -> None:
     with visit(browser, page, viewport=window) as seen:
+        table = seen.page.locator("#table")
+        before = table.bounding_box()["height"]
         told = seen.page.evaluate(_SCROLL)
+        assert abs(table.bounding_box()["height"] - before) < 2, "its height was known before it came in sight"
         assert told["bad"] == [] and told["seen"] == SKILLS
         assert told["most"] < 100
         assert seen.page.evaluate("document.querySelectorAll('*').length") < 12_000

@@ -88,7 +88,9 @@
       const top = body.getBoundingClientRect().top;
       const over = Math.ceil(innerHeight / each);
       const first = all ? 0 : Math.max(0, Math.min(order.length - 1, Math.floor(-top / each)) - over);
-      const last = all ? order.length : Math.min(order.length, Math.ceil((innerHeight - top) / each) + over);
+      // Some are always there: by them the height is known before the table comes in sight.
+      const least = Math.max(first + 10, Math.ceil((innerHeight - top) / each) + over);
+      const last = all ? order.length : Math.min(order.length, least);
       const wanted = order.slice(first, Math.max(first, last));
       make(wanted);
       const keep = new Set(wanted);
