@@ -183,7 +183,10 @@ def test_what_is_due_on_a_real_page(capsys: pytest.CaptureFixture[str]) -> None:
     by_rule = {step.gap.removeprefix("fix "): set(step.skills) for step in steps if step.gap.startswith("fix ")}
     names = {each.path: each.name for each in page.status.skills}
     wrong = [each for each in page.lint.findings if each.severity != "info" and each.skill in names]
-    assert by_rule == {each.code: {names[one.skill] for one in wrong if one.code == each.code} for each in wrong}
+    assert by_rule == {
+        each.code: {names[path] for one in wrong if one.code == each.code for path in (one.skill, *one.also)}
+        for each in wrong
+    }
     for command in {each.command for each in (*steps, *page.verdicts.values(), *page.answers.values()) if each.command}:
         assert f"--agents {page_made.AGENT}" in command or "--agents" not in command
         assert f"--models {page_made.REAL}" in command or "--models" not in command

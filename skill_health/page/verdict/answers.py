@@ -238,6 +238,6 @@ def _gates(status: CollectionStatus, report: LintReport, config: Config) -> Skil
         return SkillVerdict(SkillGrade.FAIL, "", 1, f"{reason}; {why}", "see what is wrong:", command)
     if config.fail_on == "never":
         reason = f"{reason}; no finding can fail it (fail-on: never)"
-    if grade is SkillGrade.NEEDS_WORK:
+    if grade in (SkillGrade.FAIL, SkillGrade.NEEDS_WORK):
         return SkillVerdict(grade, "", 1, reason, "see what to fix:", command)
     return answer(SkillVerdict(grade, "", 1, reason), status)

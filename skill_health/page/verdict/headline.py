@@ -91,11 +91,11 @@ def _shortest(page: Page) -> HostListing | None:
 
 def _short_text(each: HostListing) -> str:
     parts = (
-        (each.omitted, "leaves out {}"), (each.name_only, "lists {} by name only"),
-        (each.truncated, "cuts the descriptions of {}"),
+        (each.omitted, "leaves out {} of {}"), (each.name_only, "lists {} of {} by name only"),
+        (each.truncated, "cuts the descriptions of {} of {}"),
     )  # fmt: skip
-    first, *others = [form.format(f"{n:,}") for n, form in parts if n]
-    return f"{each.title} {', '.join([f'{first} of {each.skills:,}', *others])}"
+    told = [form.format(f"{n:,}", f"{each.skills:,}") for n, form in parts if n]
+    return f"{each.title} {', '.join(told)}"
 
 
 def _graded(page: Page, number: int, answer: SkillVerdict) -> PageTile:

@@ -223,10 +223,17 @@ def _due_rules(status: CollectionStatus, report: LintReport) -> Iterator[DueSkil
     found: dict[tuple[Severity, str], list[Finding]] = {}
     for each in report.everything():
         counts = {each.severity: 1}
-        if each.skill in names and (reaches(counts, report.fail_on) or reaches(counts, report.needs_work)):
+        if {each.skill, *each.also} & names.keys() and (
+            reaches(counts, report.fail_on) or reaches(counts, report.needs_work)
+        ):
             found.setdefault((each.severity, each.code), []).append(each)
     paths = status.place.words(*(path for path in status.place.paths if path != "."))
-    spread = {key: sorted({names[each.skill] for each in own}) for key, own in found.items()}
+    spread = {
+        key: [
+            names[path] for path in sorted({path for each in own for path in (each.skill, *each.also)} & names.keys())
+        ]
+        for key, own in found.items()
+    }
     for (severity, code), own in sorted(
         found.items(), key=lambda item: (item[0][0].rank, -len(spread[item[0]]), item[0][1])
     ):
