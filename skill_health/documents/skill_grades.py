@@ -31,7 +31,7 @@ class SkillGrade(StrEnum):
         """Sorts grades: what is most in need of somebody first."""
         return list(SkillGrade).index(self)
 
-    def count(self, n: int) -> str:
+    def predicate(self, n: int) -> str:
         """So many skills of this grade, as the predicate of a sentence: "1 fails", "12 need work"."""
         one, many = _PREDICATES[self]
         return f"{n:,} {one if n == 1 else many}"
@@ -90,7 +90,7 @@ def grade_skills(report: LintReport) -> dict[str, SkillGrade]:
 def count_grades(grades: Iterable[SkillGrade]) -> str:
     """How many skills have which grade: "1 fails, 12 need work"; none of a kind is not said."""
     counts = Counter(grades)
-    return ", ".join(each.count(counts[each]) for each in SkillGrade if counts[each])
+    return ", ".join(each.predicate(counts[each]) for each in SkillGrade if counts[each])
 
 
 def grade_share(value: float | None, low: float | None, high: float | None, found: float) -> SkillGrade:

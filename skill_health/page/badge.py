@@ -58,7 +58,9 @@ def _health(page: Page, skill: SkillRecord | None) -> tuple[str, Tone]:
     counted = (
         f"{n:,} of {len(page.status.skills):,} " if grade in (SkillGrade.FAIL, SkillGrade.NEEDS_WORK) and n else ""
     )
-    return _graded(grade, f"{counted}{grade.count(n).partition(' ')[2]}" if counted else "", page.lint.summary.score)
+    return _graded(
+        grade, f"{counted}{grade.predicate(n).partition(' ')[2]}" if counted else "", page.lint.summary.score
+    )
 
 
 def _graded(grade: SkillGrade, text: str, value: float | None) -> tuple[str, Tone]:

@@ -251,7 +251,7 @@ def _due(status: CollectionStatus) -> Iterator[DueSkills]:
     for step, names in grouped(status.records, asking_again(status)):
         if step.gap is StepKind.FIX_FIRST:
             continue
-        weak = {name for name in names if step.gap == "harmful" and _effect(by_name[name]).preliminary}
+        weak = {name for name in names if step.gap is StepKind.HARMFUL and _effect(by_name[name]).preliminary}
         sure = tuple(escape_surrogates(name) for name in names if name not in weak)
         maybe = tuple(escape_surrogates(name) for name in names if name in weak)
         if sure:
