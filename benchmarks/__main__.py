@@ -20,7 +20,7 @@ from benchmarks._table import machine
 LINTER = ("hook", "collection", "scale", "editor", "parse")
 ROUTER = ("routers", "calls", "router_report", "resampling", "coverage")
 FREE = ("free_routers", "learned_weights", "separate_fields")
-EFFECTIVENESS = ("trials", "endpoints", "power")
+EFFECTIVENESS = ("trials", "endpoints", "power", "loading")
 PAGE = ("page",)
 DAILY = ("history",)
 RISK = ("risk",)

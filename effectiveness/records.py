@@ -14,6 +14,8 @@ PLACEBO, AGAIN, LEAVE_OUT, ORDER = "placebo", "aa", "leave_one_out", "order"
 SUBSET, JOIN = "subset", "+"
 """The condition with exactly the named skills, and what joins their names, in the order in which they are listed."""
 WITHOUT, SELF_GENERATED = "target_without", "self_generated"
+FORCED, FORCED_PLACEBO = "forced", "forced_placebo"
+"""The conditions whose prompt begins with the order to open the staged skills: the targets, and their placebos."""
 EVERY = "all"
 """In the place of the skill that an arm leaves out: one arm for each."""
 HINT = "+hint"
@@ -74,6 +76,11 @@ class Arm:
         """The arm in records and on the command line: `target`, `order:7`, `target@mcp`, `leave_one_out:a+hint`."""
         way = "" if self.delivery == FILES else f"@{self.delivery}"
         return f"{self.condition}{':' if self.argument else ''}{self.argument}{way}{HINT if self.hint else ''}"
+
+    @property
+    def forced(self) -> bool:
+        """Whether the agent is ordered to open what is staged."""
+        return self.condition in (FORCED, FORCED_PLACEBO)
 
     @property
     def served(self) -> bool:

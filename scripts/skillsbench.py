@@ -264,13 +264,18 @@ versions are at work, and tasks listed here as failing for a version or for want
 
 A network is granted to the scripts alone (`--network scripts`), as nearly all verifiers install pytest. Each state is
 verified once; `effectiveness check` does so three times, looks for leaks and plays hacks. It refuses none of the 63 for a
-leak; in 15, skills share more than idioms with the solution or the tests, which it reports with the words. One pass is no
-proof of a steady verifier: `r2r-mpc-control`
-simulates with noise: the oracle passed when it was tried, and the two trials in which an agent did its work failed.
+leak; in 15, skills share more than idioms with the solution or the tests, which it reports with the words. Of the 21 it was
+tried on seven (2026-11-25), all of them fit: `ab-testing-stats`, `court-form-filling`, `hvac-control`,
+`offer-letter-generator`, `pptx-reference-formatting`, `r2r-mpc-control` and `weighted-gdp-calc`. Two of these copy `*.json`
+of the work to where their reward lies, and passed whoever left a `reward.json` there, until such a file was kept from
+verifiers. One pass is no proof of a steady verifier: `r2r-mpc-control` simulates with noise: the oracle passed when it was
+tried, and the two trials in which an agent did its work failed.
 
 Claude Code 2.1.197 and Codex 0.169.0, with scripts in the place of their models, have done the arms `control` and `target`
 of `ab-testing-stats`, `court-form-filling`, `hvac-control` (five skills) and `offer-letter-generator` here: each control
-failed, and each target was offered its skills, opened them all, and passed. That says nothing about any model.
+failed, and each target was offered its skills, opened them all, and passed. Of `offer-letter-generator` both have done the
+five cases of deliveries (`--delivery files,compiled --hint also`), ten trials by one command: the server's tools were offered
+in its arms and nowhere else, and called where the prompt named the skill. That says nothing about any model.
 
 | word | what it means |
 |---|---|

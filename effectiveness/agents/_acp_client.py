@@ -127,7 +127,8 @@ async def drive(plan: Mapping[str, Any]) -> int:
         wrong = {"code": None, "message": str(problem)[:2000], "data": None}
     write_event("end", stop_reason=stop, usage=usage, error=wrong)
     with suppress(Exception):
-        await asyncio.wait_for(agent.close(), _PATIENCE)
+        async with asyncio.timeout(_PATIENCE):
+            await agent.close()
     await _end(process)
     return 1 if wrong else 0
 
@@ -138,7 +139,8 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         process.stdin.close()
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(process.wait(), _PATIENCE)
+            async with asyncio.timeout(_PATIENCE):
+                await process.wait()
             return
         with suppress(ProcessLookupError):
             os.killpg(process.pid, number)

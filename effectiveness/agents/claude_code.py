@@ -30,7 +30,7 @@ from skill_health.effectiveness.agents._api import (
 from skill_health.effectiveness.agents._failures import failure_of, without_end
 from skill_health.effectiveness.agents._invocation import opened
 from skill_health.effectiveness.agents._stream import JsonStream, one_line, read_stream, words_of
-from skill_health.effectiveness.delivery.served import SERVER
+from skill_health.effectiveness.delivery.served import SERVER, STARTS
 from skill_health.effectiveness.tasks._folder import File
 
 SYNTHETIC = "<synthetic>"
@@ -206,8 +206,15 @@ def _command(job: Job, prompt: str) -> Command:
         env["CLAUDE_CODE_MAX_OUTPUT_TOKENS"] = str(job.max_output_tokens)
     words, files = [job.program, *_FLAGS, "--model", job.model], []
     if job.served:
-        # Else it begins before the server has said what tools it has, and offers tools only when they are searched for.
-        env |= {"MCP_CONNECTION_NONBLOCKING": "0", "ENABLE_TOOL_SEARCH": "false", "MCP_TIMEOUT": "60000"}
+        # Else it begins before the server has said what tools it has, or after five seconds, and offers tools only when
+        # they are searched for.
+        wait = str(1000 * STARTS)
+        env |= {
+            "MCP_CONNECTION_NONBLOCKING": "0",
+            "ENABLE_TOOL_SEARCH": "false",
+            "MCP_TIMEOUT": wait,
+            "MCP_CONNECT_TIMEOUT_MS": wait,
+        }
         program, *arguments = job.served.command
         servers = {"mcpServers": {SERVER: {"type": "stdio", "command": program, "args": arguments}}}
         files.append(File(_SERVERS, json.dumps(servers).encode("ascii")))

@@ -30,7 +30,7 @@ from skill_health.effectiveness.agents._api import (
 from skill_health.effectiveness.agents._failures import failure_of, without_end
 from skill_health.effectiveness.agents._invocation import opened
 from skill_health.effectiveness.agents._stream import JsonStream, one_line, read_stream, words_of
-from skill_health.effectiveness.delivery.served import SERVER
+from skill_health.effectiveness.delivery.served import SERVER, STARTS
 from skill_health.effectiveness.tasks._folder import File
 from skill_health.text.patterns import lazy
 
@@ -76,7 +76,7 @@ _SERVER = """\
 [mcp_servers.{name}]
 command = {program}
 args = {arguments}
-startup_timeout_sec = 60
+startup_timeout_sec = {starts}
 required = true
 """
 _BLOCK = lazy(r"<skills_instructions>(.*?)</skills_instructions>", re.DOTALL)
@@ -144,7 +144,9 @@ def _command(job: Job, words: tuple[str, ...], stdin: bytes) -> Command:
     config = _CONFIG.format(model=json.dumps(job.model), base_url=json.dumps(f"{job.base_url}/v1"))
     if job.served:
         program, *arguments = job.served.command
-        config += _SERVER.format(name=SERVER, program=json.dumps(program), arguments=json.dumps(arguments))
+        config += _SERVER.format(
+            name=SERVER, program=json.dumps(program), arguments=json.dumps(arguments), starts=STARTS
+        )
     return Command(
         (job.program, *words),
         {"CODEX_HOME": f"{job.home}/.codex", "OPENAI_API_KEY": job.key},

@@ -25,7 +25,7 @@ from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput, 
 from skill_health.effectiveness.agents._failures import failed, telling, without_end
 from skill_health.effectiveness.agents._invocation import opened
 from skill_health.effectiveness.agents._stream import Transcript, one_line, read_stream
-from skill_health.effectiveness.delivery.served import SERVER
+from skill_health.effectiveness.delivery.served import SERVER, STARTS
 from skill_health.effectiveness.tasks._folder import File
 
 PROVIDER, SKILLS = "gateway", ".opencode/skills"
@@ -61,7 +61,10 @@ def files(job: Job) -> tuple[File, ...]:
         model["limit"] = {"context": 0, "output": job.max_output_tokens}
     whole = f"{PROVIDER}/{job.model}"
     staged = job.served is None and any(skill.name == _BUILT_IN for skill in job.skills)
-    servers = {SERVER: {"type": "local", "command": list(job.served.command), "enabled": True}} if job.served else {}
+    servers: dict[str, Any] = {}
+    if job.served:
+        command, wait = list(job.served.command), 1000 * STARTS
+        servers[SERVER] = {"type": "local", "command": command, "enabled": True, "timeout": wait}
     settings = {
         "autoupdate": False,
         "share": "disabled",

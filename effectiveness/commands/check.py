@@ -69,7 +69,7 @@ def command(
     tasks_root, config = configure(tasks, config_file, {})
     loaded = load_tasks(tasks, tasks_root)
     root, found = collection(skill_paths, config_file, tasks_root)
-    if not found and not all(task.skills for task in loaded.tasks):
+    if not found and not any(task.skills for task in loaded.tasks):
         raise UsageError(f"no skill below {', '.join(skill_paths) or root}: name the skills under test with --skills")
     terms, name = None, ""
     if not static:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from skill_health.documents.effect_configurations import DomainRow, ScoreName, StratumRow, TaskSubjectCell
+from skill_health.documents.effect_manifest import skills_of
 from skill_health.effectiveness.configurations.pooled import (
     PairedMeans,
     PooledTasks,
@@ -35,15 +36,13 @@ def domain_rows(
 ) -> Iterator[DomainRow]:
     """By domain of the task, then by that of the skill where any skill names one."""
     yield from _domains("task", lambda _, task: task.category, subjects, score, preliminary)
-    domains = {
-        (subject.name, skill.name): skill.domain for subject in subjects for skill in subject.run.manifest.skills
-    }
-    if any(domains.values()):
-        yield from _domains(
-            "skill",
-            lambda subject, task: _shared({domains.get((subject.name, skill), "") for skill in task.skills}),
-            subjects, score, preliminary,
-        )  # fmt: skip
+    if any(skill.domain for subject in subjects for skill in subject.run.manifest.skills):
+        yield from _domains("skill", _domain_of, subjects, score, preliminary)
+
+
+def _domain_of(subject: TriedSubject, task: TaskFacts) -> str:
+    there = skills_of(subject.run.manifest, task.id)
+    return _shared({there[name].domain if name in there else "" for name in task.skills})
 
 
 def _shared(names: Collection[str]) -> str:
@@ -139,9 +138,10 @@ def length_rows(
     """By the bytes of the SKILL.md files staged; nothing where they are not known."""
     sized = []
     for subject in subjects:
-        lengths = {skill.name: skill.length for skill in subject.run.manifest.skills}
         for pair in paired_means(subject, subject.with_arm, score):
-            sizes = [lengths.get(name) for name in subject.staged(pair.task[0], pair.arm)]
+            there = skills_of(subject.run.manifest, pair.task[0])
+            names = subject.staged(pair.task[0], pair.arm)
+            sizes = [there[name].length if name in there else None for name in names]
             if sizes and None not in sizes:
                 sized.append(_Sized(pair, sum(size for size in sizes if size is not None)))
     if sized:

@@ -18,6 +18,7 @@ from skill_health.documents.effect_configurations import (
     UnpairedReason,
     UnpairedTask,
 )
+from skill_health.documents.effect_manifest import skills_of
 from skill_health.effectiveness.compare.comparable import agreeing
 from skill_health.effectiveness.configurations.pooled import average, figures, tested
 from skill_health.effectiveness.configurations.subjects import TriedSubject
@@ -71,8 +72,9 @@ def _reason(reason: UnpairedReason) -> UnpairedReason:
 
 
 def _skills(subject: TriedSubject, task: str, arm: str | None) -> list[tuple[str, str]]:
-    digests = {skill.name: skill.digest for skill in subject.run.manifest.skills}
-    return [(name, digests.get(name, "")) for name in (subject.staged(task, arm) if arm else ())]
+    there = skills_of(subject.run.manifest, task)
+    names = subject.staged(task, arm) if arm else ()
+    return [(name, there[name].digest if name in there else "") for name in names]
 
 
 def _known(tasks: Sequence[str], *sides: Callable[[str], float | None]) -> tuple[list[str], list[list[float]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -20,6 +20,8 @@ from skill_health.text.patterns import lazy
 SERVER, STORE = "skills", "skills.json"
 MODULES = ("mcp",)
 """What the server is made with: the official SDK."""
+STARTS = 300
+"""The seconds that an agent gives it to start: on a busy machine an interpreter takes its time."""
 _PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "serve.py")
 _NEEDED = (
     "mcp",
@@ -31,6 +33,9 @@ _NEEDED = (
     "jsonschema",
     "starlette",
 )
+_COMPILED = ("pydantic_core", "rpds")
+# In a container all of it lies here, so that nothing stands in the place of the image's own files.
+_PLACE = "/run/skills"
 _PARAGRAPH = lazy(r"\n[ \t]*\n\s*")
 
 
@@ -136,11 +141,28 @@ def _folders() -> tuple[str, ...]:
     return tuple(dict.fromkeys(os.path.dirname(os.path.dirname(spec.origin)) for spec in specs if spec and spec.origin))
 
 
-def server_command(python: str, store: str) -> ServerCommand:
-    """The server over the store at this path, run by this interpreter."""
-    return ServerCommand((python, "-I", "-S", _PROGRAM, store, *_folders()), _folders(), store)
+@cache
+def server_compiled() -> tuple[str, ...]:
+    """The compiled files of the libraries, which ask for libraries of the system."""
+    places = [
+        place for name in _COMPILED if (spec := find_spec(name)) for place in spec.submodule_search_locations or ()
+    ]
+    names = [os.path.join(place, name) for place in places for name in sorted(os.listdir(place))]
+    return tuple(name for name in names if name.endswith(".so"))
 
 
-def server_readable(folder: str) -> tuple[str, ...]:
-    """What a sandbox must show for the server: its store, its program and the libraries."""
-    return (folder, _PROGRAM, *_folders())
+def server_places(folder: str, apart: bool) -> dict[str, str]:
+    """What must be seen for the server, each path of the host with the one inside; its store is in `folder`.
+
+    Paths are the same inside, but in a container, which stands `apart`: it has files of its own.
+    """
+    own = {folder: f"{_PLACE}/store", _PROGRAM: f"{_PLACE}/{os.path.basename(_PROGRAM)}"}
+    own |= {path: f"{_PLACE}/lib{number}" for number, path in enumerate(_folders())}
+    return own if apart else {path: path for path in own}
+
+
+def server_command(python: Sequence[str], folder: str, apart: bool = False) -> ServerCommand:
+    """The server over the store in a folder of the host, run by these words for an interpreter."""
+    places = server_places(folder, apart)
+    store, libraries = f"{places[folder]}/{STORE}", tuple(places[path] for path in _folders())
+    return ServerCommand((*python, "-I", "-S", places[_PROGRAM], store, *libraries), libraries, store)

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 from msgspec import UNSET, structs
 
 from skill_health.documents._record import FullFigure
+from skill_health.documents.effect_loading import SelectedFigure
 from skill_health.documents.effect_report import ArmFigures, BestOf, CreationFigures, InvokedTrials, TaskInvocations
 from skill_health.documents.effect_result import Invoked, SkillCreation
 from skill_health.effectiveness.effects.sheet import MEASURES, Cells, CellTrials, TaskFacts, TrialRunFacts
@@ -60,7 +61,7 @@ def _arm(name: str, facts: TrialRunFacts, tasks: Sequence[TaskFacts], cells: Cel
         tests=full_figure(_tests(found)) if any(cell.tests for cell in found) else None,
         best_of=tuple(_best_of(found, k) for k in tries(facts.replications)),
         invoked=InvokedTrials(**structs.asdict(count_invocations(found)), rate=full_figure(_rate(found))),
-        success_given_invoked=full_figure(_given_invoked(found)),
+        success_given_invoked=SelectedFigure(**structs.asdict(full_figure(_given_invoked(found)))),
         **{measure: full_figure(_measured(found, measure)) for measure in MEASURES},
         skill_calls=full_figure(_skill_calls(found)) if facts.arms[name].served else None,
         flags=flags(success),

@@ -14,6 +14,7 @@ from msgspec import UNSET, structs
 
 from skill_health.documents._record import map_values
 from skill_health.documents._targets import bundle
+from skill_health.documents.effect_loading import LoadingEffect
 from skill_health.documents.effect_manifest import EffectManifest, FrozenAgent
 from skill_health.documents.effect_report import (
     ArmContrast,
@@ -52,6 +53,7 @@ from skill_health.effectiveness.effects.contrasts import (
 from skill_health.effectiveness.effects.contributions import contributions
 from skill_health.effectiveness.effects.controls import Absence, Control, absence, as_table, controls
 from skill_health.effectiveness.effects.efficiency import GAINS, judge_efficiency
+from skill_health.effectiveness.effects.loading import measure_loading
 from skill_health.effectiveness.effects.penalties import compare_penalties
 from skill_health.effectiveness.effects.sheet import (
     MEASURES,
@@ -468,6 +470,7 @@ def _model(
         contrasts=whole.contrasts,
         verdict=whole.verdict,
         efficiency=whole.efficiency,
+        loading=whole.loading,
         skills=tuple(
             SkillEffectReport(
                 skill=scope.name, skills=bundle(own[0].skills), tasks=tuple(task.id for task in own), **part._asdict()
@@ -498,6 +501,7 @@ class _Part(NamedTuple):
     contrasts: tuple[ArmContrast, ...]
     verdict: EffectVerdict
     efficiency: EfficiencyVerdict | None
+    loading: LoadingEffect | None
 
 
 def _part(
@@ -527,7 +531,13 @@ def _part(
         attribution=found.attributions[column.spec, scope] if scope.kind != "category" else NOT_ATTRIBUTED,
         efficiency=efficiency,
     )
-    return _Part(table, tuple(map(arm_contrast, found.table[column.spec, scope])), verdict(evidence), efficiency)
+    return _Part(
+        table,
+        tuple(map(arm_contrast, found.table[column.spec, scope])),
+        verdict(evidence),
+        efficiency,
+        measure_loading(pair, own, facts, column.cells),
+    )
 
 
 def _calibration(column: ModelTrials, facts: TrialRunFacts) -> CalibrationContrast | None:

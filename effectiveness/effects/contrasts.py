@@ -22,6 +22,8 @@ from skill_health.effectiveness.records import (
     AGAIN,
     CONTROL,
     DELIVERIES,
+    FORCED,
+    FORCED_PLACEBO,
     FULL,
     LEAVE_OUT,
     NEGATIVE,
@@ -63,6 +65,7 @@ _OTHERS: Mapping[str, tuple[tuple[str, ContrastKind], ...]] = {
     PLUS_ONE: ((TARGET, "interaction"),),
     PLUS_UNRELATED: ((TARGET, "interaction"),),
     LEAVE_OUT: ((FULL, "secondary"),),
+    FORCED: ((FORCED_PLACEBO, "loading"), (TARGET, "loading")),
 }
 """What a condition is compared with beside the control."""
 
@@ -95,7 +98,8 @@ def pairs(arms: Mapping[str, Arm]) -> tuple[ArmPair, ...]:
     hint against hint: what is lost without the hint is the penalty of discovery. An arm in a delivery is compared with
     the same in each plainer one: with the hint, where nothing has to be found, that is about knowledge. The target
     again is not among them: it is there for `calibration`; nor are the arms of two skills that are tried alone and
-    together: these are there for `compositions`.
+    together: these are there for `compositions`. Where the agent is ordered to open the skills, a contrast is about
+    loading, and of a family of its own, so that such an arm changes no other p-value.
     """
     first = primary(arms)
     others = (pair for pair in _pairs(arms) if first is None or pair.name != first.name)
@@ -108,13 +112,13 @@ def _pairs(arms: Mapping[str, Arm]) -> Iterator[ArmPair]:
         if arm.condition in (CONTROL, AGAIN) or name in composed:
             continue
         if CONTROL in arms:
-            yield ArmPair(name, CONTROL, "secondary")
+            yield ArmPair(name, CONTROL, "loading" if arm.forced else "secondary")
         for other, kind in _OTHERS.get(arm.condition, ()):
             if (against := replace(arm, condition=other, argument="").name) in arms:
                 yield ArmPair(name, against, kind)
         if arm.hint and (plain := replace(arm, hint=False).name) in arms:
             yield ArmPair(name, plain, "discovery")
-        for way in DELIVERIES[: DELIVERIES.index(arm.delivery)]:
+        for way in () if arm.forced else DELIVERIES[: DELIVERIES.index(arm.delivery)]:
             if (other_way := replace(arm, delivery=way).name) in arms:
                 yield ArmPair(name, other_way, "knowledge" if arm.hint else "delivery")
 
@@ -395,7 +399,8 @@ def families(sheet: RunTrials, efficiency: bool = True) -> Families:
                     sides, texts, tasks, column.cells, first.differences, facts.margin, facts.seed
                 )
     for kinds in (("",), ("skill", "category")):
-        _correct_secondary(table, kinds)
+        for loading in (False, True):
+            _correct_secondary(table, kinds, loading)
     attributions = {key: _attribution(found) for key, found in table.items() if key[1].kind != "category"}
     sizes = [_correct_primary(table, attributions, efficiencies, kind) for kind in ("", "skill")]
     return Families(table, attributions, efficiencies, *sizes)
@@ -444,13 +449,18 @@ def _all(wanted: Iterable[ArmPair], tasks: Sequence[TaskFacts], column: ModelTri
     return (found for pair in wanted if (found := compare(pair, tasks, column.cells, seed)))
 
 
-def _correct_secondary(table: Table, kinds: Sequence[str]) -> None:
-    """Adjust one family of all other contrasts in place; the primary one of a category is one of them."""
+def _correct_secondary(table: Table, kinds: Sequence[str], loading: bool) -> None:
+    """Adjust one family of all other contrasts in place, those about forced loading or those that are not.
+
+    The primary one of a category is one of the latter.
+    """
     places = [
         (key, at)
         for key, found in table.items()
         for at, each in enumerate(found)
-        if key[1].kind in kinds and (each.pair.kind != "primary" or key[1].kind == "category")
+        if key[1].kind in kinds
+        and (each.pair.kind != "primary" or key[1].kind == "category")
+        and (each.pair.kind == "loading") == loading
     ]
     ps = [table[key][at].delta.p for key, at in places]
     for (key, at), adjusted in zip(places, benjamini_hochberg(ps), strict=True):

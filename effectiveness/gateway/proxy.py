@@ -85,7 +85,8 @@ async def _serve(
 ) -> None:
     """One connection, of one request."""
     try:
-        head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _TIMEOUT)
+        async with asyncio.timeout(_TIMEOUT):
+            head = await reader.readuntil(b"\r\n\r\n")
         host, port, first = _asked(head)
         there = await _connect(host, port, grant, trace)
     except _Refused as refused:
@@ -146,12 +147,14 @@ async def _connect(
         why = "not permitted"
     else:
         loop = asyncio.get_running_loop()
-        found = await asyncio.wait_for(loop.getaddrinfo(host, port, type=sockets.SOCK_STREAM), _TIMEOUT)
+        async with asyncio.timeout(_TIMEOUT):
+            found = await loop.getaddrinfo(host, port, type=sockets.SOCK_STREAM)
         addresses = [str(each[4][0]) for each in found]
         open_ones = [each for each in addresses if not _is_own(each)]
         if open_ones:
             # The address that was looked at is the one that is asked, so that no second answer can be another.
-            there = await asyncio.wait_for(asyncio.open_connection(open_ones[0], port), _TIMEOUT)
+            async with asyncio.timeout(_TIMEOUT):
+                there = await asyncio.open_connection(open_ones[0], port)
             trace.reached[host] = trace.reached.get(host, 0) + 1
             return there
         why = "an address of this network"

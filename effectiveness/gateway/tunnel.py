@@ -46,14 +46,16 @@ async def open_tunnel(domains: Collection[str], socket: str = "") -> AsyncIterat
 
 
 async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, domains: Collection[str]) -> None:
-    head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _SECONDS)
+    async with asyncio.timeout(_SECONDS):
+        head = await reader.readuntil(b"\r\n\r\n")
     host = allowed(head.partition(b"\r\n")[0] if len(head) <= _LONGEST else b"", domains)
     if not host:
         writer.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         await writer.drain()
         return
     try:
-        beyond, behind = await asyncio.wait_for(dial(host, _TLS), _SECONDS)
+        async with asyncio.timeout(_SECONDS):
+            beyond, behind = await dial(host, _TLS)
     except (OSError, TimeoutError):
         writer.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         await writer.drain()

@@ -9,7 +9,7 @@ from typing import Any
 
 from skill_health.bench.http.messages import Tool, ToolCall, ToolResult
 
-SECONDS = 60.0
+SECONDS = 300.0
 """The time that the server has to start, and for each answer."""
 
 

@@ -14,7 +14,7 @@ from skill_health.bench.manifest import differences, digest
 from skill_health.bench.run_folder import LAST, earlier_runs, find_run
 from skill_health.core.errors import AbortedError, UsageError
 from skill_health.documents._record import convert_record, record_values
-from skill_health.documents.effect_manifest import EffectManifest
+from skill_health.documents.effect_manifest import EffectManifest, skills_of
 from skill_health.documents.effect_result import Key, TrialResult
 from skill_health.effectiveness.plan.plan import OF_TRIALS, TrialPlan, keys
 from skill_health.effectiveness.records import SELF_GENERATED
@@ -36,11 +36,13 @@ def cell_digests(manifest: EffectManifest) -> dict[Key, str]:
     ]  # fmt: skip
     agents = {model.spec: record_values(replace(model, price=None, max_usd=None)) for model in manifest.models}
     tasks = {task.id: task.digest for task in manifest.tasks}
-    skills = {skill.name: skill.digest for skill in manifest.skills}
+    skills = {
+        task: {name: skill.digest for name, skill in skills_of(manifest, task).items()} for task in manifest.staged
+    }
     found = {}
     for key in keys(manifest):
         task, spec, arm, _ = key
-        staged = [[name, skills.get(name)] for name in manifest.staged[task][arm]]
+        staged = [[name, skills[task].get(name)] for name in manifest.staged[task][arm]]
         found[key] = digest([*common, agents[spec], tasks[task], staged, list(key)])
     return found
 

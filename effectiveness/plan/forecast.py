@@ -312,7 +312,8 @@ def _collection(plan: TrialPlan, rates: Rates) -> Iterator[str]:
             f"note: without the arm {PLACEBO} or {NEGATIVE} no gain can be told from that of any text of this length"
         )
     least = smallest_p(count)
-    others = models * (len(pairs({arm.name: arm for arm in plan.choices.arms})) - 1)
+    every = pairs({arm.name: arm for arm in plan.choices.arms})
+    others = models * sum(pair.kind not in ("primary", "loading") for pair in every)
     corrected = (
         f"{_p(least * tests)} corrected for {models} agent{'s' * (models != 1)} and for efficiency beside success"
     )

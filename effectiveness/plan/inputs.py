@@ -20,14 +20,14 @@ from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import Folder, RefusedFile
 from skill_health.effectiveness.tasks._load import load_tasks
-from skill_health.effectiveness.workspace.copies import SKILL, copies, make_copy, skill_md
+from skill_health.effectiveness.workspace.copies import SKILL, check_name, copies, make_copy, skill_md
 from skill_health.effectiveness.workspace.staging import OTHER_SKILLS
 from skill_health.lint.pipeline import configure
 from skill_health.registries.records import BadRecord
 from skill_health.registries.sources import expand
 from skill_health.skill.model import Skill
 from skill_health.skill.parse import parse_skill
-from skill_health.text.near import either
+from skill_health.text.near import either, list_some
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +135,20 @@ class TrialInputs:
 
     @property
     def everything(self) -> dict[str, SkillCopy]:
-        """All skills that there are for any task, in the order of their names."""
-        own = {name: skill for task in self.tasks for name, skill in self.own.get(task.id, {}).items()}
+        """All skills that there are for any task, in the order of their names; the first of those of one name."""
+        own = {name: skill for task in reversed(self.tasks) for name, skill in self.own.get(task.id, {}).items()}
         return dict(sorted({**self.copies, **own}.items()))
+
+    @property
+    def different(self) -> dict[str, dict[str, SkillCopy]]:
+        """The skills of whose name tasks bring different ones: by name and by the task that brings it."""
+        found: dict[str, dict[str, SkillCopy]] = defaultdict(dict)
+        for task in self.tasks:
+            for name, skill in self.own.get(task.id, {}).items():
+                found[name][task.id] = skill
+        return {
+            name: found[name] for name in sorted(found) if len({skill.digest for skill in found[name].values()}) > 1
+        }
 
 
 def load_inputs(
@@ -167,7 +178,19 @@ def load_inputs(
     if not inputs.everything:
         raise UsageError(f"no skill below {', '.join(skills) or root}: name the skills under test with --skills")
     _refuse_two(inputs)
-    return inputs
+    return replace(inputs, notes=(*inputs.notes, *_differing(inputs)))
+
+
+def _differing(inputs: TrialInputs) -> Iterator[str]:
+    """A line where tasks bring different skills of one name."""
+    shown = []
+    for name, skills in inputs.different.items():
+        shown.append(f"{name} ({len({skill.digest for skill in skills.values()})} in {len(skills)} tasks)")
+    if shown:
+        yield (
+            f"note: tasks bring different skills of one name, and each is tried with its own: {list_some(shown, 4)}; "
+            "figures by skill are of all that are called so"
+        )
 
 
 def _unjudged(tasks: Sequence[Task]) -> Iterator[str]:
@@ -188,30 +211,33 @@ def _configured(root: str, config: Config) -> tuple[str, ...]:
 
 
 def _own(task: Task) -> dict[str, SkillCopy]:
-    """The skills that a task brings itself."""
-    found = {}
+    """The skills that a task brings itself, by the names that they give themselves, as its targets have them."""
+    found: dict[str, SkillCopy] = {}
     for place in task.skills:
-        name = os.path.basename(place)
+        folder = os.path.basename(place)
         try:
-            files = Folder(place, f"{task.path}: {name}").tree("")
+            files = Folder(place, f"{task.path}: {folder}").tree("")
             material = eval_material(file.path for file in files)
             files = tuple(file for file in files if file.path not in material)
         except RefusedFile as refused:
-            raise UsageError(f"{task.path}: {name}/{refused.path}: {refused.message}") from None
-        skill = parse_skill(
-            skill_md(files), f"{name}/{SKILL}", name, tuple(file.path for file in files if file.path != SKILL)
-        )
-        found[name] = make_copy(name, skill.description, files)
+            raise UsageError(f"{task.path}: {folder}/{refused.path}: {refused.message}") from None
+        more = tuple(file.path for file in files if file.path != SKILL)
+        skill = parse_skill(skill_md(files), f"{folder}/{SKILL}", folder, more)
+        check_name(skill.name, f"{task.path}: {folder}")
+        if skill.name in found:
+            raise UsageError(
+                f"{task.path}: two of its skills are called {skill.name!r}, and an agent has one of a name"
+            )
+        found[skill.name] = make_copy(skill.name, skill.description, files)
     return found
 
 
 def _refuse_two(inputs: TrialInputs) -> None:
-    """Raise UsageError for a skill that is not the same in the collection and in a task, or in two tasks."""
-    known: dict[str, tuple[str, str]] = {
-        name: (skill.digest, "the collection") for name, skill in inputs.copies.items()
-    }
+    """Raise UsageError for a skill that is not the same in the collection and in a task: one of them is meant."""
     for task in inputs.tasks:
         for name, skill in inputs.own.get(task.id, {}).items():
-            digest, where = known.setdefault(name, (skill.digest, task.path))
-            if digest != skill.digest:
-                raise UsageError(f"two skills are called {name!r}: that of {task.path} differs from that of {where}")
+            other = inputs.copies.get(name)
+            if other is not None and other.digest != skill.digest:
+                raise UsageError(
+                    f"two skills are called {name!r}: that of {task.path} differs from that of the collection"
+                )

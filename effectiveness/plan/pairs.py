@@ -105,11 +105,6 @@ def pair_notes(pairs: Sequence[TriedPair], tasks: Sequence[Task], arms: Sequence
             f"warning: no verdict on {list_some(few, 6)} can be reached: {needed} tasks must differ with "
             f"{together} tested together"
         )
-    if pairs:
-        lines.append(
-            "note: with 40 tasks and 3 replications, skills of which one is redundant are found to be so in 60 to 70 % of "
-            "runs at a margin of 10 points, in 81 to 91 % at 15"
-        )
     if pairs and not both_orders:
         lines.append(
             "note: pairs are tried in one order of listing, since an agent lists skills in an order of its own"

@@ -188,7 +188,8 @@ class Planned:
 class TrialPlan:
     """Everything that a run tries, and how. `staged` has the pairs of task and arm that there are, in their order.
 
-    `tasks` are in the order of their ids, whatever order they were given in. `secrets` must be in no file.
+    `tasks` are in the order of their ids, whatever order they were given in. `secrets` must be in no file. `different`
+    are the skills that are not the same for all tasks that bring one of the name, by name and task.
     """
 
     tasks: tuple[Task, ...]
@@ -200,6 +201,7 @@ class TrialPlan:
     sandbox: FrozenSandbox
     limits: SandboxLimits = field(default_factory=SandboxLimits)
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    different: Mapping[str, Mapping[str, SkillCopy]] = field(default_factory=dict)
 
     def trials(self) -> Iterator[Planned]:
         """All trials in the order that they are made in, which is the same for all models.

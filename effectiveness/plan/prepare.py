@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+
+import msgspec
 
 from skill_health import __version__
 from skill_health.bench.manifest import digest
@@ -21,6 +23,7 @@ from skill_health.documents.effect_manifest import (
     EffectManifest,
     FrozenAgent,
     FrozenSandbox,
+    FrozenSkill,
     FrozenTrialLimits,
     LeftOutArm,
     SkippedTask,
@@ -60,7 +63,7 @@ def to_manifest(
 ) -> EffectManifest:
     """The manifest of a run, but that the name of its folder will have a mark, too."""
     choices, limits, sandbox = plan.choices, plan.limits, plan.sandbox
-    tasks, skills = tuple(map(freeze_task, plan.tasks)), tuple(map(freeze_skill, plan.skills))
+    tasks, skills = tuple(map(freeze_task, plan.tasks)), tuple(_frozen_skills(plan))
     return EffectManifest(
         version=1,
         kind="effectiveness",
@@ -100,6 +103,15 @@ def to_manifest(
         extends=tuple(extends),
         pairs=choices.pairs,
     )
+
+
+def _frozen_skills(plan: TrialPlan) -> Iterator[FrozenSkill]:
+    """The skills of a run by name, each of those that are not the same for all tasks with its task."""
+    for skill in plan.skills:
+        if skill.name not in plan.different:
+            yield freeze_skill(skill)
+        for task, own in sorted(plan.different.get(skill.name, {}).items()):
+            yield msgspec.structs.replace(freeze_skill(own), task=task)
 
 
 def _frozen_agent(model: AgentModel, plan: TrialPlan, routing: RouterSettings) -> FrozenAgent:
@@ -181,10 +193,12 @@ def prepare(
         raise UsageError(f"there is nothing to try: {left_out[0].reason}" if left_out else "there is no task to try")
     sandbox = _sandbox(choices, tasks)
     _refuse_open_network(models, sandbox)
+    _refuse_far_server(choices, sandbox)
     plan = TrialPlan(
         tasks=tuple(sorted(tasks, key=lambda task: task.id)),
         models=models,
         skills=tuple(inputs.everything.values()),
+        different=inputs.different,
         staged=staged,
         left_out=left_out,
         choices=choices,
@@ -219,6 +233,16 @@ def _refuse_open_network(models: Sequence[AgentModel], sandbox: FrozenSandbox) -
         raise UsageError(
             f"{names[0]} has a key of yours, so it runs only where it can reach its own servers and nothing else: take a "
             f"sandbox that keeps the network apart, and not {sandbox.name}"
+        )
+
+
+def _refuse_far_server(choices: TrialChoices, sandbox: FrozenSandbox) -> None:
+    """Raise UsageError for an arm with a server of skills where all that it stands on would have to be carried."""
+    served = next((arm.name for arm in choices.arms if arm.served), "")
+    if served and hasattr(back_end(sandbox.name), "AROUND"):
+        raise UsageError(
+            f"no server of skills is carried to {sandbox.name}, so it can have no arm {served}: leave it out, or take a "
+            "sandbox of this machine"
         )
 
 

@@ -21,6 +21,8 @@ from skill_health.documents.effect_result import SCORED
 from skill_health.effectiveness.records import (
     CONTROL,
     FILES,
+    FORCED,
+    FORCED_PLACEBO,
     FULL,
     ORDER,
     SELF_GENERATED,
@@ -47,14 +49,19 @@ MEASURES = {
     "cost_usd": "US dollars", "duration_ms": "ms", "turns": "turns", "tool_calls": "tool calls",
 }  # fmt: skip
 """What is measured beside success, as it is called, each per trial."""
-KINDS = {"discovery": "discovery penalty", "knowledge": "knowledge quality", "delivery": "delivery"}
-"""What contrasts between hints and between deliveries are about."""
+KINDS = {
+    "loading": "loading by order",
+    "discovery": "discovery penalty",
+    "knowledge": "knowledge quality",
+    "delivery": "delivery",
+}
+"""What contrasts of hints, deliveries and forced loading are about."""
 _OVER = {"controls": "controls", "all": "all tasks", None: "all tasks"}
 WHOLE = "(the whole collection)"
 SIMULATED = "SIMULATED: a script stood in for the agent, so these numbers say nothing about any model or any skill."
 INTENTION = (
     "Every scored trial counts in the arm that it was planned for, whether or not the agent opened the skill (intention "
-    "to treat). Rates given that a skill was opened compare trials that chose themselves: they describe, no more."
+    "to treat). Rates given that a skill was opened are biased by selection: these trials chose themselves."
 )
 READING = (
     "Differences are means over tasks of the difference of their mean success, in percentage points; brackets are 95 % "
@@ -130,6 +137,12 @@ _MEANINGS = {
     (FULL, TARGET): "crowding, what the rest of the collection adds to the target or takes from it",
     (ORDER, FULL): "the effect of the order in which skills are listed",
     (SELF_GENERATED, CONTROL): "what an agent gains by a skill that it wrote for itself, from the task's text alone",
+    (
+        FORCED,
+        CONTROL,
+    ): "what the skill does where the agent is ordered to load it first; trials that do not obey count, too",
+    (FORCED, FORCED_PLACEBO): "what its text does there, less what the order to load any text does",
+    (FORCED, TARGET): "what the order to load adds to the offer",
     (TARGET, SELF_GENERATED): "what the skill adds to one that the agent writes for itself",
 }
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from skill_health.bench.report_formats import PLAIN, RenderOptions, Row, render_csv
 from skill_health.documents._record import FullFigure
+from skill_health.documents.effect_loading import LoadingEffect, SelectedFigure
 from skill_health.documents.effect_report import (
     ArmContrast,
     ArmFigures,
@@ -21,6 +22,7 @@ from skill_health.documents.effect_report import (
 )
 from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.effects.contrasts import DELTAS, HOLM
+from skill_health.effectiveness.records import CONTROL
 from skill_health.effectiveness.reports import TABLES
 from skill_health.effectiveness.reports._cells import MEASURES, WRITING
 
@@ -65,6 +67,7 @@ class _Part(NamedTuple):
     contrasts: Sequence[ArmContrast]
     arms: Sequence[ArmFigures] = ()
     verdict: EffectVerdict | None = None
+    loading: LoadingEffect | None = None
 
 
 def _place(model: ModelEffectReport) -> Row:
@@ -79,10 +82,10 @@ def _place(model: ModelEffectReport) -> Row:
 def _parts(report: EffectReport) -> Iterator[_Part]:
     for model in report.models:
         place = _place(model)
-        yield _Part({**place, "part": "collection"}, model.contrasts, model.arms, model.verdict)
+        yield _Part({**place, "part": "collection"}, model.contrasts, model.arms, model.verdict, model.loading)
         for skill in model.skills:
             own = {**place, "part": "skill", "skill": skill.skill}
-            yield _Part(own, skill.contrasts, skill.arms, skill.verdict)
+            yield _Part(own, skill.contrasts, skill.arms, skill.verdict, skill.loading)
         for each in model.categories:
             yield _Part({**place, "part": "category", "category": each.category}, each.contrasts)
         yield _Part({**place, "part": "negative controls"}, model.controls.contrasts, model.controls.arms)
@@ -100,8 +103,22 @@ def _contrasts(report: EffectReport) -> Iterator[Row]:
                 **(_verdict(part.verdict) if part.verdict and each.kind == "primary" else {}),
                 **{f"{name}_{key}": getattr(getattr(each.deltas, name), key) for name in DELTAS for key in _SHORT},
             }  # fmt: skip
+        yield from _loading(part)
     for model in report.models:
         yield from (_penalty(_place(model), each) for each in model.penalties)
+
+
+def _loading(part: _Part) -> Iterator[Row]:
+    """What loading does in trials that load by themselves, and against forced loading."""
+    found = part.loading
+    if found is None:
+        return
+    for kind, against, figure in (("complier", CONTROL, found.complier), ("selection", found.forced, found.selection)):
+        if figure is not None:
+            yield {
+                **part.place, "name": kind, "arm": found.arm, "against": against, "kind": kind, "tasks": figure.clusters,
+                "testable": int(figure.low is not None), "correction": "none", **_number(figure),
+            }  # fmt: skip
 
 
 def _penalty(place: Row, each: PenaltyContrast) -> Row:
@@ -121,7 +138,10 @@ def _flag(value: Any) -> Any:
 
 
 def _number(figure: FullFigure) -> Row:
-    return {name: getattr(figure, name) for name in _NUMBER}
+    found = {name: getattr(figure, name) for name in _NUMBER}
+    if isinstance(figure, SelectedFigure):
+        found["note"] = "; ".join(filter(None, [f"biased by {figure.bias}", figure.note]))
+    return found
 
 
 def _arms(report: EffectReport) -> Iterator[Row]:

@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from skill_health.bench.report_formats import PLAIN, RenderOptions
 from skill_health.documents.effect_report import EffectReport, ModelEffectReport, TaskArmCounts, TaskReport
-from skill_health.effectiveness.reports import _cells, _composition
+from skill_health.effectiveness.reports import _cells, _composition, _loading
 from skill_health.text.numbers import count, points
 from skill_health.text.terminal import table_line
 
@@ -71,6 +71,7 @@ def _summary(report: EffectReport, model: ModelEffectReport) -> str:
         f"{count(pair.tasks, 'task')}"
         for pair in model.composition
     )
+    said += _loading.sentences(model)
     said += filter(None, [_cells.efficiency(model), _cells.missing(model)])
     return "\n".join(said)
 

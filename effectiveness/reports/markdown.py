@@ -14,7 +14,7 @@ from skill_health.documents.effect_report import (
     ModelEffectReport,
 )
 from skill_health.effectiveness.effects.contrasts import DELTAS
-from skill_health.effectiveness.reports import _cells, _composition
+from skill_health.effectiveness.reports import _cells, _composition, _loading
 from skill_health.effectiveness.reports._forest import LEGEND, EffectRow, forest
 from skill_health.text.blocks import markdown_table, rest, text
 from skill_health.text.near import list_some
@@ -181,8 +181,15 @@ def arms(found: Sequence[ArmFigures], title: str = "Arms") -> Iterator[str]:
     described = [arm for arm in found if arm.success_given_invoked.value is not None]
     if described:
         said = "; ".join(f"{a.arm} {share(a.success_given_invoked)} n {a.success_given_invoked.n}" for a in described)
-        yield f"Success in the trials that opened a skill, descriptive only, %: {text(said)}."
+        yield f"Success in the trials that opened a skill, biased by selection (they chose themselves), %: {text(said)}."
         yield ""
+
+
+def loading(model: ModelEffectReport) -> Iterator[str]:
+    """How often the skill is reached, what its offer does, and what loading it does."""
+    said = [f"- {text(each, 2_000)}" for each in _loading.sentences(model)]
+    if said:
+        yield from (f"### {_loading.TITLE}", "", *said, "")
 
 
 def deliveries(found: Sequence[ArmFigures]) -> Iterator[str]:
@@ -292,6 +299,7 @@ def _model(report: EffectReport, model: ModelEffectReport) -> Iterator[str]:
     yield from skills(model)
     yield from contributions(model)
     yield from arms(model.arms)
+    yield from loading(model)
     yield from deliveries(model.arms)
     yield from penalties(model)
     yield from best_of(model.arms)

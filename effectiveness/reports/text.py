@@ -8,7 +8,7 @@ from skill_health.bench.report_formats import PLAIN, RenderOptions
 from skill_health.documents._record import map_values
 from skill_health.documents.effect_report import ArmContrast, EffectReport, ModelEffectReport, TaskReport
 from skill_health.effectiveness.effects.contrasts import DELTAS
-from skill_health.effectiveness.reports import _cells, _composition
+from skill_health.effectiveness.reports import _cells, _composition, _loading
 from skill_health.effectiveness.reports._forest import LEGEND, EffectRow, forest
 from skill_health.text.numbers import NOTHING, change, count, points, share
 from skill_health.text.terminal import NARROWEST, ascii_values, cut, lay_out_table, paint, to_ascii, wrapped
@@ -35,6 +35,17 @@ def arms(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[
     for flag in sorted({flag for _, flag in flagged}):
         yield from wrapped(f"At the {flag}: {', '.join(arm for arm, found in flagged if found == flag)}", width, "  ")
     if flagged or written:
+        yield ""
+
+
+def loading(model: ModelEffectReport, look: RenderOptions, width: int) -> Iterator[str]:
+    """How often the skill is reached, what its offer does, and what loading it does."""
+    said = [*_loading.sentences(model)]
+    if said:
+        yield paint(cut(_loading.TITLE, width), "bold", look.color)
+    for each in said:
+        yield from wrapped(f"- {each}", width, "  ")
+    if said:
         yield ""
 
 
@@ -198,6 +209,7 @@ def _model(report: EffectReport, model: ModelEffectReport, look: RenderOptions, 
     yield from _plot(*_skills(model), look, width)
     yield from _contributions(model, look, width)
     yield from arms(model, look, width)
+    yield from loading(model, look, width)
     yield from deliveries(model, look, width)
     yield from _penalties(model, look, width)
     yield from best_of(model, look, width)

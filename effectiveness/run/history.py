@@ -16,7 +16,7 @@ from skill_health.core.history import append_history, read_backwards
 from skill_health.documents._record import FullFigure, decode_record, record_values
 from skill_health.documents._targets import bundle_digest
 from skill_health.documents.effect_history import HISTORY, EffectHistoryFigure, EffectHistoryLine
-from skill_health.documents.effect_manifest import EffectManifest
+from skill_health.documents.effect_manifest import EffectManifest, digests_over
 from skill_health.documents.effect_report import EffectReport, ModelEffectReport, SkillEffectReport
 from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.records import CONTROL, TARGET
@@ -70,15 +70,13 @@ def _subject(line: EffectHistoryLine) -> tuple[str, str | None, bool]:
 def _lines(
     manifest: EffectManifest, model: ModelEffectReport, results: Sequence[TrialResult]
 ) -> Iterator[EffectHistoryLine]:
-    digests = {skill.name: skill.digest for skill in manifest.skills}
     targets = [task.id for task in manifest.tasks if task.target_skills != ()]
     yield _line(manifest, model, model, None, manifest.hashes.get("skills"), targets, results)
     if model.composition and not any(each.kind == "primary" for each in model.contrasts):
         return
     for part in model.skills:
-        yield _line(
-            manifest, model, part, part.skill, bundle_digest(part.skills or (part.skill,), digests), part.tasks, results
-        )
+        mark = bundle_digest(part.skills or (part.skill,), digests_over(manifest, part.tasks))
+        yield _line(manifest, model, part, part.skill, mark, part.tasks, results)
 
 
 def _line(

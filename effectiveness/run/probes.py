@@ -38,6 +38,7 @@ from skill_health.effectiveness.trial.redact import redact
 from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.effectiveness.trial.visibility import disagreements, others, wanted_offers
 from skill_health.effectiveness.workspace.copies import make_copy
+from skill_health.effectiveness.workspace.staging import prompt_of
 from skill_health.effectiveness.workspace.workspace import open_workplace, removed
 from skill_health.skill.frontmatter import write
 
@@ -327,6 +328,8 @@ def to_ask(plan: TrialPlan) -> tuple[ProbeRequest, ...]:
             asked = known.get((arm.delivery, digests))
             if asked is None:
                 cell = plan.cell(Planned(tasks[task_id], model, arm, 0))
+                # What is proved is what the agent itself offers: a prompt that names the skills would speak for it.
+                cell = replace(cell, prompt=prompt_of(cell.task, replace(arm, condition=TARGET, hint=False), skills))
                 more = [arm.delivery] if arm.delivery != FILES else []
                 mark = digest([*what, *more, sorted(cell.collection.items()), list(digests)])
                 asked = found.setdefault(mark, ProbeRequest(mark, agent, cell, model.server))

@@ -328,7 +328,7 @@ def _runtime(client: ContainerClient) -> tuple[str, ...]:
         return ()
     plain = (shutil.which(client.program) or client.program,)
     for option in ((), *(("--runtime", name) for name in _OTHER_RUNTIMES if shutil.which(name))):
-        with tempfile.TemporaryDirectory(prefix="job-") as root:
+        with _empty_root(plain) as root:
             words = [*plain, *option, "run", "--rm", "--network", "none", *ulimits()]
             words += [*_bound(private_python().mounts, ",readonly"), "--rootfs", root]
             words += [*private_python().words, "-I", "-S", "-c", "pass"]
@@ -337,13 +337,29 @@ def _runtime(client: ContainerClient) -> tuple[str, ...]:
     return ()
 
 
+@contextmanager
+def _empty_root(client: Sequence[str]) -> Iterator[str]:
+    """An empty folder for the root of a container of no image.
+
+    What the engine makes in it has owners of the container's, so that without root's rights only the engine removes it.
+    """
+    folder = tempfile.mkdtemp(prefix="job-")
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if os.path.lexists(folder):
+            run_process((*client, "unshare", "rm", "-rf", "--", folder), os.sep, client_environment(), _PATIENCE)
+
+
 @cache
 def ran(client: ImageClient, image: str) -> str:
     """Run one container over empty folders, with the limits of a trial, and have a Python write a file."""
     usual = SandboxLimits()
     shown = f"a container of {image}" if image else "a container"
-    with tempfile.TemporaryDirectory(prefix="job-") as base:
-        folders = [os.path.join(base, name) for name in ("workspace", "home", "tmp", "root")]
+    plain = (shutil.which(client.program) or client.program,)
+    with tempfile.TemporaryDirectory(prefix="job-") as base, _empty_root(plain) as root:
+        folders = [os.path.join(base, name) for name in ("workspace", "home", "tmp")]
         for folder in folders:
             os.mkdir(folder, 0o700)
         box = SandboxSession(
@@ -354,7 +370,7 @@ def ran(client: ImageClient, image: str) -> str:
             if image or not isinstance(client, ContainerClient):
                 wrapped = client.wrap(box, command)
             else:
-                wrapped = client._wrapped(box, command, ("--rootfs", folders[3]))
+                wrapped = client._wrapped(box, command, ("--rootfs", root))
         except ValueError as error:
             return str(error)
         ended = run_process(wrapped.argv, os.sep, wrapped.env, client.patience)

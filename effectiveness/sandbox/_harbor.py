@@ -164,7 +164,8 @@ class OpenEnvironment:
         command = self.command("call", FOLDER, base64.b64encode(packed).decode("ascii"))
         for pause in (*_AGAIN, None):
             try:
-                ran = await asyncio.wait_for(self.run(command), _LOST + _EXEC)
+                async with asyncio.timeout(_LOST + _EXEC):
+                    ran = await self.run(command)
                 return answer_of(ran)[mailbox.ANSWERED.size :]
             except (asyncio.CancelledError, KeyboardInterrupt):
                 raise
@@ -284,20 +285,28 @@ class Carrier:
         self._queue: asyncio.Queue[bytes] = asyncio.Queue()
         self._writers: dict[int, asyncio.StreamWriter] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._over = False
 
     async def carry(self, given: asyncio.Queue[bytes]) -> dict[str, Any]:
         """Carry until the program has ended; returns what the mailbox says of that."""
         sending, feeding = asyncio.ensure_future(self._send()), asyncio.ensure_future(self._feed(given))
         receiving = asyncio.ensure_future(self._receive())
         try:
-            # Sending ends by failing only.
+            # Before that, sending ends by failing only.
             await asyncio.wait((sending, receiving), return_when=asyncio.FIRST_COMPLETED)
             if not receiving.done():
                 await sending
             return await receiving
         finally:
-            for task in (sending, feeding, receiving, *self._tasks):
+            self._over = True
+            for task in (feeding, receiving, *self._tasks):
                 task.cancel()
+            # What an environment does when a command is given up is its own: it may answer as if nothing were, as
+            # `asyncio.wait_for` does up to Python 3.11, or leave a process that keeps it from being deleted.
+            # So the last command comes to its end.
+            self._queue.put_nowait(b"")
+            await asyncio.wait((sending,), timeout=_EXEC)
+            sending.cancel()
             await asyncio.gather(sending, feeding, receiving, *self._tasks, return_exceptions=True)
             for writer in self._writers.values():
                 writer.close()
@@ -311,17 +320,18 @@ class Carrier:
 
     async def _send(self) -> None:
         at, waiting = 0, b""
-        while True:
+        while not self._over:
             waiting = waiting or await self._queue.get()
             while len(waiting) < _SENT and not self._queue.empty():
                 waiting += self._queue.get_nowait()
             piece, waiting = waiting[:_SENT], waiting[_SENT:]
-            await self._there.exchange(0, at, piece, False)
-            at += len(piece)
+            if piece:
+                await self._there.exchange(0, at, piece, False)
+                at += len(piece)
 
     async def _receive(self) -> dict[str, Any]:
         at, frames = 0, mailbox.Frames()
-        while True:
+        while not self._over:
             data = await self._there.exchange(at, 0, b"", True)
             at += len(data)
             for channel, payload in frames.feed(data):
@@ -337,6 +347,7 @@ class Carrier:
                 else:
                     with contextlib.suppress(OSError):
                         self._writers[channel].write_eof()
+        raise asyncio.CancelledError
 
     async def _open(self, channel: int, which: bytes) -> None:
         try:
@@ -383,16 +394,23 @@ def read_input(loop: asyncio.AbstractEventLoop, given: asyncio.Queue[bytes]) -> 
             loop.call_soon_threadsafe(given.put_nowait, data)
 
 
+async def delete(environment: Any) -> None:
+    """Delete an environment, which takes its time."""
+    async with asyncio.timeout(_CARRY):
+        await environment.stop(delete=True)
+
+
 @contextlib.asynccontextmanager
 async def opened(plan: dict[str, Any]) -> AsyncIterator[OpenEnvironment]:
     """An environment, deleted at the end, however that comes. Raises EnvironmentProblem."""
     with tempfile.TemporaryDirectory(prefix="job-") as scratch:
         environment = create(plan, scratch, plan["network"])
         try:
-            await asyncio.wait_for(environment.start(force_build=False), plan["build_timeout_sec"] + _CARRY)
+            async with asyncio.timeout(plan["build_timeout_sec"] + _CARRY):
+                await environment.start(force_build=False)
             yield OpenEnvironment(environment, plan["python"])
         finally:
-            await asyncio.shield(asyncio.wait_for(environment.stop(delete=True), _CARRY))
+            await asyncio.shield(delete(environment))
 
 
 async def bring_back(there: OpenEnvironment, plan: dict[str, Any], said: dict[str, Any]) -> None:

@@ -100,7 +100,8 @@ class _SimulationThread(threading.Thread):
         until = time.monotonic() + RESERVE
         while not self._streams.ended.is_set() and self.is_alive() and time.monotonic() < until:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._streams.ended.wait(), _AGAIN)
+                async with asyncio.timeout(_AGAIN):
+                    await self._streams.ended.wait()
                 break
             if self.ident is not None:
                 _raise_in(self.ident)

@@ -38,6 +38,16 @@ def private_python() -> PrivateProgram:
     return _private(program, start, others, more)
 
 
+def libraries_of(files: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """What compiled files that our own interpreter loads ask for beside its own libraries, where it looks for them."""
+    loader = loader_of(interpreter())
+    if not loader:
+        return ()
+    own = {inside for _, inside in private_python().mounts}
+    asked = {f"{_LIBRARIES}/{name}": path for file in files for name, path in _libraries(loader, file)}
+    return tuple((path, inside) for inside, path in sorted(asked.items()) if inside not in own)
+
+
 BIN = f"{PLACE}/bin"
 """Where programs find the host's node inside, if one of them asks for it."""
 

@@ -311,7 +311,8 @@ class Watch:
                 return
             with contextlib.suppress(TimeoutError):
                 wait = min(_POLL, max(0.0, left)) if self.limits.timeout_sec else _POLL
-                await asyncio.wait_for(self.streams.ended.wait(), wait)
+                async with asyncio.timeout(wait):
+                    await self.streams.ended.wait()
 
 
 async def run(
@@ -408,7 +409,8 @@ async def _started(streams: Streams, stop: asyncio.Event | None, seconds: float)
         if time.monotonic() > until:
             raise SandboxError(f"the sandbox was not there within {seconds:g} seconds")
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(streams.started.wait(), _POLL)
+            async with asyncio.timeout(_POLL):
+                await streams.started.wait()
 
 
 async def to_the_end(work: Coroutine[Any, Any, Result]) -> Result:
@@ -438,7 +440,8 @@ async def _end(
         with contextlib.suppress(ProcessLookupError):
             transport.terminate()
     try:
-        await asyncio.wait_for(streams.exited.wait(), RESERVE + around)
+        async with asyncio.timeout(RESERVE + around):
+            await streams.exited.wait()
     except TimeoutError:
         with contextlib.suppress(ProcessLookupError):
             transport.kill()
@@ -453,7 +456,8 @@ async def _end(
 
 async def _closed(streams: Streams, seconds: float) -> None:
     with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(streams.closed.wait(), seconds)
+        async with asyncio.timeout(seconds):
+            await streams.closed.wait()
 
 
 def output_of(words: LastWords | None, watch: Watch, took: float) -> ProgramOutput:

@@ -9,10 +9,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput, StreamReading, served_tools, unproved_of
-from skill_health.effectiveness.delivery.served import server_command
 from skill_health.effectiveness.gateway._api import GatewayLimits, GatewayTrace
 from skill_health.effectiveness.gateway.proxy import open_proxy
-from skill_health.effectiveness.sandbox._host import interpreter
 from skill_health.effectiveness.sandbox._in_process import run_in_process
 from skill_health.effectiveness.sandbox._resources import task_limits
 from skill_health.effectiveness.sandbox._run import run, to_the_end
@@ -111,7 +109,7 @@ def job_of(cell: TrialSpec, at: Workplace, line: GatewaySession) -> Job:
         settings={**cell.settings, "attempt": cell.attempt},
         arm=cell.arm.name,
         task=cell.task,
-        served=server_command(at.inside.python or interpreter(), at.store) if cell.arm.served else None,
+        served=at.server if cell.arm.served else None,
         creating=cell.creating,
     )
 

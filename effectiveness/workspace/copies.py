@@ -33,11 +33,16 @@ def copies(skills: Iterable[Skill], root: str) -> dict[str, SkillCopy]:
                 f"two skills are called {name!r}: {places[name]} and {skill.path}; an arm needs one: --skip-namesakes keeps "
                 "the one that tasks name, else the first"
             )
-        if not name or name in (".", "..") or not name.isprintable() or set(name) & set("/\\:"):
-            raise UsageError(f"{skill.path}: {name!r} cannot be the name of a folder, so the skill cannot be staged")
+        check_name(name, skill.path)
         places[name] = skill.path
         found[name] = _copy(skill, root)
     return dict(sorted(found.items()))
+
+
+def check_name(name: str, where: str) -> None:
+    """Raise UsageError for a name that cannot be a folder's."""
+    if not name or name in (".", "..") or not name.isprintable() or set(name) & set("/\\:"):
+        raise UsageError(f"{where}: {name!r} cannot be the name of a folder, so the skill cannot be staged")
 
 
 def _copy(skill: Skill, root: str) -> SkillCopy:

@@ -1,7 +1,8 @@
 """A workspace made ready for its verifier: nothing is left in it that the verifier's own programs would obey.
 
-What an agent leaves is data to be judged. A link can lead from it to the expected answer, and git, pytest and Python
-run what they find beside the work without being asked. The workspace is packed before, so nothing is lost as evidence.
+What an agent leaves is data to be judged. A link can lead from it to the expected answer, git, pytest and Python run
+what they find beside the work without being asked, and a verifier that gathers files of the work gathers a reward among
+them. The workspace is packed before, so nothing is lost as evidence.
 
 What the task itself speaks of is work, and stays: a planted file whose name stands in the prompt or in the oracle.
 """
@@ -20,12 +21,15 @@ from posixpath import dirname, join, normpath
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import MAX_TEXT, File
 from skill_health.effectiveness.tasks._scripts import text_of
-from skill_health.effectiveness.trial.rewards import RUNNER
+from skill_health.effectiveness.trial.rewards import CTRF, REWARD_JSON, REWARD_TXT, RUNNER
 from skill_health.effectiveness.workspace.tree import FolderTree, TreeEntry, contents
 from skill_health.text.patterns import lazy
 
 _PYTEST = frozenset(("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"))
-_PYTHON = frozenset(("sitecustomize.py", "usercustomize.py"))
+_PYTHON = frozenset(("sitecustomize", "usercustomize"))
+# By these names alone it is known what a verifier has left, whoever has written it.
+_REWARDS = frozenset((REWARD_JSON, REWARD_TXT, CTRF))
+_CACHE = "__pycache__"
 # Files that are much else, too: of these only what they say to pytest is taken out.
 _MIXED = frozenset(("pyproject.toml", "setup.cfg", "tox.ini"))
 # Whoever runs what is installed in the work runs it by name, and it comes with such files.
@@ -72,13 +76,19 @@ def sanitise(
     notes += _clean_repositories(workspace, entries, inside)
     changed: Counter[str] = Counter()
     for path, entry in entries.items():
-        name = path.rpartition("/")[2]
-        if entry.kind != "file" or _INSTALLED.intersection(path.split("/")) or _is_named(name, said):
+        name = _obeyed_as(path)
+        if entry.kind not in ("file", "link") or path in given or not name:
             continue
-        if name in _PYTEST | _PYTHON:
-            changed[path] += _put_back(workspace, entry, staged.get(path))
+        if _INSTALLED.intersection(path.split("/")) or _is_named(name, said):
+            continue
+        if f"/{_CACHE}/" in f"/{path}":
+            # Python makes these itself wherever it runs, and needs none of them.
+            _put_back(workspace, entry, staged.get(path))
         elif name in _MIXED:
-            changed[path] += _without_pytest(workspace, entry, staged.get(path))
+            source = entries.get(leads_to(path, entries, inside)) if entry.kind == "link" else entry
+            changed[path] += _without_pytest(workspace, entry, source, staged.get(path))
+        else:
+            changed[path] += _put_back(workspace, entry, staged.get(path))
     if paths := [path for path, times in changed.items() if times]:
         notes.append(f"what would steer the verifier was taken out of the work: {_shown(paths)}")
     return notes
@@ -242,6 +252,23 @@ def _is_named(name: str, said: str) -> bool:
     return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", said) is not None
 
 
+def _obeyed_as(path: str) -> str:
+    """The name by which a program obeys a file of this path, or takes it for a reward; "" for any other file.
+
+    Python takes a module as source, compiled, from its cache, or as a package.
+    """
+    *above, name = path.split("/")
+    stem, _, rest = name.partition(".")
+    folder = above[-1] if above else ""
+    if name in _PYTEST | _MIXED | _REWARDS:
+        return name
+    if stem in _PYTHON and (rest.endswith(("py", "pyc", "so")) or not rest):
+        return f"{stem}.py"
+    if folder == _CACHE and stem == "conftest":
+        return f"{stem}.py"
+    return f"{folder}.py" if stem == "__init__" and folder in _PYTHON else ""
+
+
 def _put_back(workspace: str, entry: TreeEntry, staged: File | None) -> bool:
     """Give a file the content that it began with, or remove it; whether it was another one."""
     path = os.path.join(workspace, entry.path)
@@ -253,15 +280,18 @@ def _put_back(workspace: str, entry: TreeEntry, staged: File | None) -> bool:
     return True
 
 
-def _without_pytest(workspace: str, entry: TreeEntry, staged: File | None) -> bool:
-    """Take what a file says to pytest out of it, where it did not begin with just that; whether there was any."""
-    raw = contents(workspace, entry, MAX_TEXT)
+def _without_pytest(workspace: str, entry: TreeEntry, source: TreeEntry | None, staged: File | None) -> bool:
+    """Take what a file says to pytest out of it, where it did not begin with just that; whether there was any.
+
+    `source` is the file that a link leads to, which itself stays as it is.
+    """
+    raw = None if source is None else contents(workspace, source, MAX_TEXT)
     text = None if raw is None else raw.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
     toml = entry.path.endswith(".toml")
     before = _pytest_says(staged.data.decode("utf-8", "surrogateescape"), toml) if staged else None
     if text is not None and _pytest_says(text, toml) == before:
         return False
-    cut = _SECTION.sub("", text) if text is not None else None
+    cut = _SECTION.sub("", text) if text is not None and source is entry else None
     if cut is None or _pytest_says(cut, toml) is not None:
         return _put_back(workspace, entry, staged)
     _write(os.path.join(workspace, entry.path), cut.encode("utf-8", "surrogateescape"))
@@ -281,11 +311,14 @@ def _pytest_says(text: str, toml: bool) -> object:
 
 def _write(path: str, data: bytes) -> None:
     """Replace a file by one with this content, which shares it with no other name."""
-    mode = stat.S_IMODE(os.lstat(path).st_mode)
+    mode = stat.S_IRUSR | stat.S_IWUSR
+    with suppress(FileNotFoundError):
+        state = os.lstat(path)
+        mode |= stat.S_IMODE(state.st_mode) if stat.S_ISREG(state.st_mode) else 0
     _delete(path)
     with open(path, "xb") as stream:
         stream.write(data)
-    os.chmod(path, mode | stat.S_IRUSR)
+    os.chmod(path, mode)
 
 
 def _delete(path: str) -> bool:

@@ -19,6 +19,8 @@ from skill_health.effectiveness.records import (
     DELIVERIES,
     EVERY,
     FILES,
+    FORCED,
+    FORCED_PLACEBO,
     FULL,
     HINT,
     JOIN,
@@ -102,7 +104,7 @@ def _prose(size: int, start: int) -> bytes:
 
 
 OF_CONTROLS = (CONTROL, NEGATIVE, FULL)
-_PLAIN = (*CONDITIONS, PLACEBO, AGAIN, SELF_GENERATED)
+_PLAIN = (*CONDITIONS, PLACEBO, AGAIN, SELF_GENERATED, FORCED, FORCED_PLACEBO)
 _LEAVING = (LEAVE_OUT, WITHOUT)
 _WITH = {
     **dict.fromkeys(_LEAVING, "the name of a skill"),
@@ -131,6 +133,10 @@ def parse_arm(text: str) -> Arm:
             raise UsageError(f"the arm {text!r} cannot be: without skills there is nothing to deliver")
         if condition == SELF_GENERATED and arm.delivery != FILES:
             raise UsageError(f"the arm {text!r} cannot be: what an agent writes for itself are files")
+        if arm.forced and arm.hint:
+            raise UsageError(f"the arm {text!r} cannot be: its prompt names the skills already")
+        if arm.forced and arm.delivery == PROMPT:
+            raise UsageError(f"the arm {text!r} cannot be: a skill that stands in the prompt need not be opened")
         return arm
     if condition == ORDER and not (argument.isascii() and argument.isdigit() and len(argument) < 10):
         raise UsageError(f"the arm {text!r} needs a seed, a whole number: {ORDER}:7")
@@ -160,8 +166,9 @@ def parse_arms(names: Iterable[str], hints: str = "no", deliveries: Sequence[str
     """The arms of a run, each once and in this order; `hints` adds ("also") or takes ("only") those with the hint.
 
     Each arm is there once for each of the `deliveries`, but for those that name one themselves, for skills that the
-    agent writes, which are files, and for the target again, which has the first: it measures noise. The control has
-    neither, and is always among them: everything is compared with it. Raises UsageError.
+    agent writes, which are files, and for the target again, which has the first: it measures noise. Where the agent is
+    ordered to open the skills there is no hint, and no delivery in the prompt. The control has neither, and is always
+    among them: everything is compared with it. Raises UsageError.
     """
     given = [parse_arm(name) for name in names]
     for way in deliveries:
@@ -170,9 +177,13 @@ def parse_arms(names: Iterable[str], hints: str = "no", deliveries: Sequence[str
     for arm in (each for each in given if each.condition != CONTROL):
         own = arm.delivery != FILES or arm.condition == SELF_GENERATED
         ways = (arm.delivery,) if own else deliveries[:1] if arm.condition == AGAIN else deliveries
+        if arm.forced and not (ways := tuple(way for way in ways if way != PROMPT)):
+            raise UsageError(
+                f"the arm {arm.name!r} cannot be delivered in the prompt alone: a skill that stands there need not be opened"
+            )
         arms += [replace(arm, delivery=way) for way in ways]
     if hints != "no":
-        hinted = [replace(arm, hint=True) for arm in arms[1:]]
+        hinted = [arm if arm.forced else replace(arm, hint=True) for arm in arms[1:]]
         arms = [arms[0], *hinted] if hints == "only" else [*arms, *hinted]
     return tuple(dict.fromkeys(arms))
 
@@ -225,15 +236,13 @@ def staged(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> tuple[Skill
         return "a negative control has no target"
     if not task.is_control and task.target_skills is None and arm.condition not in (*OF_CONTROLS, SELF_GENERATED):
         return "the task names no target_skill"
-    if arm.served and task.recipe is not None:
-        return "the task has an image of its own, in which no server of skills is started"
     names = _names(task, arm, copies)
     if isinstance(names, str):
         return names
     if missing := [name for name in names if name not in copies]:
         return f"the skill {missing[0]!r} is not in the collection"
     found = [copies[name] for name in (names if arm.subset else sorted(set(names)))]
-    if arm.condition == PLACEBO:
+    if arm.condition in (PLACEBO, FORCED_PLACEBO):
         return tuple(map(placebo, found))
     if arm.condition == ORDER:
         # Another order for each task: one seed must not put the same skill first in all of them.
@@ -258,7 +267,7 @@ def _names(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> Sequence[st
         if arm.argument not in targets or len(targets) == 1:
             return f"{arm.argument!r} is not one of several targets of the task"
         return [name for name in targets if name != arm.argument]
-    if condition in (TARGET, AGAIN, PLACEBO):
+    if condition in (TARGET, AGAIN, PLACEBO, FORCED, FORCED_PLACEBO):
         return targets
     other: str | None = getattr(task, OTHER_SKILLS[condition])
     if other is None:
@@ -267,9 +276,15 @@ def _names(task: Task, arm: Arm, copies: Mapping[str, SkillCopy]) -> Sequence[st
 
 
 def prompt_of(task: Task, arm: Arm, skills: Sequence[SkillCopy]) -> str:
-    """What the agent is told: the task, the skills where they are delivered so, and with the hint a line with names."""
+    """What the agent is told: the task, the skills where they are delivered so, and with the hint a line with names.
+
+    In a forced arm the order to open them comes first.
+    """
+    names = [skill.name for skill in skills]
+    if arm.forced and skills:
+        return f"{forcing_line(names)}\n\n{task.prompt}"
     parts = [skill_frame(skills)] if arm.delivery == PROMPT and skills else []
-    parts += [hint_line([skill.name for skill in skills])] if arm.hint and skills else []
+    parts += [hint_line(names)] if arm.hint and skills else []
     return "\n\n".join([task.prompt.rstrip(), *parts]) + "\n" if parts else task.prompt
 
 
@@ -302,3 +317,18 @@ def hint_line(skills: Sequence[str]) -> str:
     line = f"The skill {names} is" if len(skills) == 1 else f"These skills are: {names}. They are"
     tail = "there for this task: read it first." if len(skills) == 1 else "there for you: read what fits first."
     return f"{line} {tail}"
+
+
+def forcing_line(skills: Sequence[str]) -> str:
+    """The line that orders to open these skills by the agent's own means, before anything else.
+
+    It names no command of any program. `/name` and `$name` would have the program paste the text itself, which is the
+    delivery in the prompt: nothing is opened, no stream shows it, and there is no such command for a server's skills.
+    """
+    names = ", ".join(skills)
+    many = len(skills) != 1
+    what, each = ("skills", "each") if many else ("skill", "the skill")
+    return (
+        f"Before anything else, open the {what} {names}: with your tool for skills if you have one, else by reading "
+        f"{each}'s SKILL.md. Then do the following task as {'they say' if many else 'it says'}."
+    )

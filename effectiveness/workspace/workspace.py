@@ -12,12 +12,19 @@ from skill_health.core.boundary import git_top
 from skill_health.core.errors import AbortedError
 from skill_health.core.files import read_whole
 from skill_health.effectiveness.agents._api import Command
-from skill_health.effectiveness.delivery.served import STORE, server_readable, store_of
+from skill_health.effectiveness.delivery.served import (
+    STORE,
+    ServerCommand,
+    server_command,
+    server_compiled,
+    server_places,
+    store_of,
+)
 from skill_health.effectiveness.gateway.proxy import PORT, proxy_environment
 from skill_health.effectiveness.sandbox._api import BackEnd, InsidePaths, OwnImage, SandboxLimits, SandboxSession
-from skill_health.effectiveness.sandbox._host import SYSTEM, is_below
+from skill_health.effectiveness.sandbox._host import SYSTEM, interpreter, is_below
 from skill_health.effectiveness.sandbox._load import back_end
-from skill_health.effectiveness.sandbox._private import BIN
+from skill_health.effectiveness.sandbox._private import BIN, libraries_of, private_python
 from skill_health.effectiveness.sandbox._resources import task_limits
 from skill_health.effectiveness.sandbox._run import SandboxError, to_the_end
 from skill_health.effectiveness.tasks._api import Task
@@ -113,9 +120,15 @@ class Workplace:
         found = needs(command.argv, cell.choice.agent, inside)
         others = [needs((program,), cell.choice.agent, inside) for program in command.programs]
         folders = [*found.folders, *(folder for other in others for folder in other.folders)]
-        served = server_readable(os.path.dirname(self.store)) if cell.arm.served else ()
+        served = server_places(os.path.dirname(self.store), self.contained) if cell.arm.served else {}
         readable = tuple(
-            dict.fromkeys([*found.readable, *(path for other in others for path in other.readable), *served])
+            dict.fromkeys(
+                [
+                    *found.readable,
+                    *(path for other in others for path in other.readable),
+                    *(() if self.contained else served),
+                ]
+            )
         )
         argv: tuple[str, ...] = found.argv
         shown: tuple[tuple[str, str], ...] = ()
@@ -125,6 +138,8 @@ class Workplace:
             except ValueError as error:
                 raise SandboxError(str(error)) from None
             argv, shown = carried.words, carried.mounts
+        if self.contained and served:
+            shown = (*shown, *served.items(), *libraries_of(server_compiled()))
         more = {
             **dict(self.own.env if self.own else ()),
             **(proxy_environment() if cell.task.agent_network else {}),
@@ -153,9 +168,20 @@ class Workplace:
         return {"PATH": search_path("files" in self.sandbox.ISOLATES, folders)}
 
     @property
+    def contained(self) -> bool:
+        """Whether it is a container, with a system of its own."""
+        return bool(getattr(self.sandbox, "NEEDS_IMAGE", False))
+
+    @property
     def store(self) -> str:
-        """Where the skills lie that a server gives: beside the workspace, and of one path inside and outside."""
+        """Where the skills lie on the host that a server gives: beside the workspace."""
         return os.path.join(self.places.base, _SERVED, STORE)
+
+    @property
+    def server(self) -> ServerCommand:
+        """How a server of skills is started inside: by our own interpreter, whatever an image may hold."""
+        python = private_python().words if self.contained else (interpreter(),)
+        return server_command(python, os.path.dirname(self.store), self.contained)
 
     @property
     def ceiling(self) -> dict[str, str]:

@@ -12,6 +12,9 @@ effects are differences of shares; both default to 0:
     order, leave_one_out    as full's unless given
     negative, placebo       effect of an irrelevant skill, and of neutral text
     self_generated          effect of what the agent writes for itself; create=1 is the share of trials in which it does
+    loading=0.4             effect of a skill meant for the task in the trials that open it, and in no others; target is
+                            then 0 unless given
+    forced, forced_placebo  on top, in arms that order to open the skills; obey=1 is the share of their trials that does
     hint                    on top, in arms with the hint
     control_full, control_negative   of negative controls, whose results are then biased
     spread=1                standard deviation of the tasks' difficulty, in logits; 0: all are equal
@@ -51,6 +54,8 @@ from skill_health.effectiveness.records import (
     CONTROL,
     DELIVERIES,
     FILES,
+    FORCED,
+    FORCED_PLACEBO,
     FULL,
     JOIN,
     LEAVE_OUT,
@@ -80,17 +85,20 @@ FAILURES = {
 EFFECTS = {
     "target": TARGET, "negative": NEGATIVE, "full": FULL, "plus_one": PLUS_ONE, "plus_unrelated": PLUS_UNRELATED,
     "placebo": PLACEBO, "self_generated": SELF_GENERATED, "target_without": WITHOUT, "aa": AGAIN,
-    "order": ORDER, "leave_one_out": LEAVE_OUT, "hint": "hint",
+    "order": ORDER, "leave_one_out": LEAVE_OUT, "hint": "hint", "forced": FORCED, "forced_placebo": FORCED_PLACEBO,
     **{way: way for way in DELIVERIES if way != FILES},
 }  # fmt: skip
 """Keys of effects -> the condition that has it; `hint` is added in every arm with the hint, a delivery in its arms."""
+_LOADING = "loading"
+_USELESS = (NEGATIVE, PLACEBO, FORCED_PLACEBO, SELF_GENERATED)
+"""The conditions without a skill that is meant for the task."""
 _CONTROLS = {"control_full": FULL, "control_negative": NEGATIVE}
-_SHARES = ("base", "invoke", "stray", "partial", "create", *FAILURES)
+_SHARES = ("base", "invoke", "stray", "obey", "partial", "create", *FAILURES)
 _AMOUNTS = {"spread": 10.0, "sleep": 3600.0, "cost": 1000.0, "tokens": 1e8, "duration": 1e6}
 _WHOLE = ("seed", "difficulty")
 _SKILL = "skill."
 _PAIRS = ("pair.", "order.")
-_KEYS = (*_SHARES, *EFFECTS, *_CONTROLS, *_AMOUNTS, *_WHOLE)
+_KEYS = (*_SHARES, *EFFECTS, _LOADING, *_CONTROLS, *_AMOUNTS, *_WHOLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +107,9 @@ class ScriptPlan:
 
     `base` is the share of successes without any skill, `spread` the standard deviation of the tasks' difficulty in
     logits. `effects` and `control_effects` (of negative controls) have the given conditions, `skills` the effect of a
-    target by its name, `pairs` and `orders` that of two staged skills by their names. `failures` maps outcomes to their
-    shares. `sleep` and `duration` are seconds, `cost` is in dollars.
+    target by its name, `pairs` and `orders` that of two staged skills by their names, `loading` that of opening a skill
+    that is meant for the task (None: whether it is opened changes nothing). `failures` maps outcomes to their shares.
+    `sleep` and `duration` are seconds, `cost` is in dollars.
     """
 
     seed: int = 1
@@ -109,6 +118,8 @@ class ScriptPlan:
     spread: float = 1.0
     invoke: float = 0.9
     stray: float = 0.0
+    obey: float = 1.0
+    loading: float | None = None
     partial: float = 0.5
     create: float = 1.0
     tokens: float = 12_000.0
@@ -142,7 +153,9 @@ def parse_plan(spec: str, seed: int = 1) -> ScriptPlan:
     failures = {FAILURES[key]: value for key, value in given.items() if key in FAILURES and value}
     if sum(failures.values()) > 1 + 1e-9:
         raise UsageError(f"{NAME}: {', '.join(key for key in FAILURES if given.get(key))} come to more than 1 in all")
-    plain: dict[str, Any] = {key: given[key] for key in (*_SHARES, *_AMOUNTS) if key in given and key not in FAILURES}
+    plain: dict[str, Any] = {
+        key: given[key] for key in (*_SHARES, *_AMOUNTS, _LOADING) if key in given and key not in FAILURES
+    }
     return ScriptPlan(
         **plain,
         seed=int(given.get("seed", seed)),
@@ -224,12 +237,15 @@ def _effect(plan: ScriptPlan, targets: tuple[str, ...] | None, arm: Arm, is_cont
         return plan.control_effects.get(NEGATIVE if condition == NEGATIVE else FULL, 0.0)
     if condition == LEAVE_OUT and arm.argument in (targets or ()):
         return 0.0
-    target = plan.skills.get(target_name(targets) or "", plan.effects.get(TARGET, _TARGET_EFFECT))
+    usual = _TARGET_EFFECT if plan.loading is None else 0.0
+    target = plan.skills.get(target_name(targets) or "", plan.effects.get(TARGET, usual))
     if arm.subset:
         return _subset_effect(plan, targets or (), arm.subset)
     if condition == TARGET:
         return target
-    if condition in (NEGATIVE, PLACEBO, SELF_GENERATED):
+    if condition == FORCED:
+        return target + plan.effects.get(FORCED, 0.0)
+    if condition in _USELESS:
         return plan.effects.get(condition, 0.0)
     if condition in (ORDER, LEAVE_OUT):
         return plan.effects.get(condition, plan.effects.get(FULL, target))
@@ -248,10 +264,17 @@ def _subset_effect(plan: ScriptPlan, targets: tuple[str, ...], names: Sequence[s
 
 
 def chance(
-    plan: ScriptPlan, task_id: str, targets: tuple[str, ...] | None, arm: Arm, is_control: bool = False
+    plan: ScriptPlan,
+    task_id: str,
+    targets: tuple[str, ...] | None,
+    arm: Arm,
+    is_control: bool = False,
+    opened: bool = False,
 ) -> float:
-    """The probability of success of one task in one arm, if the trial completes."""
-    share = min(1.0, max(0.0, plan.base + effect(plan, targets, arm, is_control)))
+    """The probability of success of one task in one arm, if the trial completes and a skill is `opened` or not."""
+    loaded = opened and not (is_control or arm.condition in _USELESS or _is_gone(targets, arm))
+    more = plan.loading or 0.0 if loaded else 0.0
+    share = min(1.0, max(0.0, plan.base + effect(plan, targets, arm, is_control) + more))
     if share in (0.0, 1.0):
         return share
     hard = _NORMAL.inv_cdf(next(_units(plan.difficulty, task_id, "difficulty")))
@@ -269,8 +292,9 @@ def draw(
 ) -> Drawn:
     """What happens in one trial. Only whether it fails early depends on the attempt."""
     unit = _units(plan.seed, task_id, arm.name, replication)
-    success = next(unit) < chance(plan, task_id, targets, arm, is_control)
+    lucky = next(unit)
     invoked = next(unit) < _opens(plan, targets, arm, is_control)
+    success = lucky < chance(plan, task_id, targets, arm, is_control, invoked)
     partial = next(unit) < plan.partial
     turns = 2 + invoked + int(8 * next(unit))
     # Medians are as requested; an agent that reads a skill reads more.
@@ -296,8 +320,13 @@ def _opens(plan: ScriptPlan, targets: tuple[str, ...] | None, arm: Arm, is_contr
     """The share of trials in which a skill is opened: one meant for the task, or any other."""
     if arm.condition == CONTROL:
         return 0.0
-    gone = arm.condition == LEAVE_OUT and arm.argument in (targets or ())
-    return plan.stray if is_control or gone or arm.condition == NEGATIVE else plan.invoke
+    if arm.forced:
+        return plan.obey
+    return plan.stray if is_control or _is_gone(targets, arm) or arm.condition == NEGATIVE else plan.invoke
+
+
+def _is_gone(targets: tuple[str, ...] | None, arm: Arm) -> bool:
+    return arm.condition == LEAVE_OUT and arm.argument in (targets or ())
 
 
 def _failure(plan: ScriptPlan, drawn: float) -> str:

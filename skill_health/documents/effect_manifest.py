@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
@@ -174,6 +174,8 @@ class FrozenSkill(OpenRecord, frozen=True, kw_only=True):
     """The bytes of its SKILL.md; null where that was not written down."""
     domain: str = ""
     """What its frontmatter says: metadata.domain, else metadata.category, else category; empty for nothing."""
+    task: str = ""
+    """The task that brings it, where tasks bring different skills of this name; empty for one that all have alike."""
 
 
 class LeftOutArm(OpenRecord, frozen=True, kw_only=True):
@@ -189,3 +191,18 @@ class SkippedTask(OpenRecord, frozen=True, kw_only=True):
 
     task: str
     reasons: tuple[str, ...]
+
+
+def skills_of(manifest: EffectManifest, task: str) -> dict[str, FrozenSkill]:
+    """The skills that there are for a task, by name."""
+    return {skill.name: skill for skill in manifest.skills if skill.task in ("", task)}
+
+
+def digests_over(manifest: EffectManifest, tasks: Iterable[str]) -> dict[str, str]:
+    """The digests of the skills that are the same for all of these tasks, by name."""
+    found: dict[str, set[str]] = {}
+    wanted = {"", *tasks}
+    for skill in manifest.skills:
+        if skill.task in wanted:
+            found.setdefault(skill.name, set()).add(skill.digest)
+    return {name: digest for name, digests in found.items() if len(digests) == 1 for digest in digests}

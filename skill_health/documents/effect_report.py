@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from skill_health.documents._record import Count, FullFigure, Record, Share
 from skill_health.documents.effect_composition import PairComposition
+from skill_health.documents.effect_loading import LoadingEffect, SelectedFigure
 
 VerdictWord = Literal[
     "helps", "cheaper", "any text helps", "unexplained gain", "no evidence", "harmful", "not testable", "biased"
@@ -18,7 +19,7 @@ EfficiencyWord = Literal[
 ]
 EfficiencyMeasure = Literal["dollars", "tokens"]
 ContrastKind = Literal[
-    "primary", "secondary", "interaction", "discovery", "knowledge", "delivery", "calibration", "descriptive"
+    "primary", "secondary", "interaction", "discovery", "knowledge", "delivery", "loading", "calibration", "descriptive"
 ]
 Correction = Literal["holm", "benjamini-hochberg", "none"]
 Flip = Literal["gained", "lost", "same", "missing"]
@@ -121,6 +122,8 @@ class ModelEffectReport(Record, frozen=True, kw_only=True):
     """What is lost without each skill, the greatest loss first; where the run has arms that leave one out."""
     penalties: tuple[PenaltyContrast, ...] = ()
     """Discovery penalties against each other; where the run has deliveries with the hint and without it."""
+    loading: LoadingEffect | None = None
+    """What loading does beside the offer; null where the run does not have both arms, or is older than it."""
     composition: tuple[PairComposition, ...] = ()
     """Two skills at a time: none, either one, both; empty where the run has no such arms."""
 
@@ -188,8 +191,10 @@ class ArmFigures(Record, frozen=True, kw_only=True):
     best_of: tuple[BestOf, ...] = ()
     """What several tries at a task come to, beside the mean of single ones; empty for runs without replications."""
     invoked: InvokedTrials
-    success_given_invoked: FullFigure
-    """The share that passed of the trials in which a skill was opened. Descriptive: these trials choose themselves."""
+    success_given_invoked: SelectedFigure
+    """The share that passed of the trials in which a skill was opened. Biased by selection: these trials choose
+    themselves. It describes, and compares with nothing; `loading` says what loading does.
+    """
     input_tokens: FullFigure
     """Mean over tasks; cached ones are counted."""
     output_tokens: FullFigure
@@ -268,7 +273,8 @@ class ArmContrast(Record, frozen=True, kw_only=True):
     """What it is compared with."""
     kind: ContrastKind
     """What it is for: primary decides the verdict, calibration and descriptive decide nothing. discovery: what is lost
-    without the hint; knowledge: two deliveries with the hint; delivery: two without it.
+    without the hint; knowledge: two deliveries with the hint; delivery: two without it; loading: an arm whose agent is
+    ordered to open the skills.
     """
     tasks: Count
     """Tasks of which both sides were scored."""
@@ -336,6 +342,8 @@ class SkillEffectReport(Record, frozen=True, kw_only=True):
     verdict: EffectVerdict
     efficiency: EfficiencyVerdict | None = None
     """The second endpoint; null where the run does not have both arms, or is older than it."""
+    loading: LoadingEffect | None = None
+    """What loading does beside the offer; null as above."""
 
 
 class EfficiencyVerdict(Record, frozen=True, kw_only=True):

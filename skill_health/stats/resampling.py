@@ -211,6 +211,49 @@ def paired_t(differences: Sequence[float], weights: Sequence[float] | None = Non
     return _with(plain, value - half, value + half, f"Student's t over clusters, {_WIDER}")
 
 
+def complier_effect(differences: Sequence[float], uptakes: Sequence[float]) -> Estimate:
+    """What an offer does to those who take it up: the mean difference over the mean uptake, one of each for a cluster.
+
+    A difference is the mean outcome where something is offered less that where it is not, and an uptake the share, 0 to
+    1, that took the offer up; without an offer nobody can (one-sided non-compliance). The ratio is the local average
+    treatment effect (Imbens and Angrist, 1994; Wald, 1940) if the offer has no effect but by being taken up.
+
+    The interval is Fieller's (1954), which is that of Anderson and Rubin (1949) for one instrument: the effects b for
+    which differences - b uptakes have a mean that Student's test does not tell from zero. It holds its level however
+    seldom the offer is taken up, where the ratio's own standard error does not. The variance of the mean difference is
+    that of `paired_t`, widened: so the interval holds zero if and only if that one does, and is the same where all take
+    the offer up. Where the mean uptake cannot be told from zero the interval has no bounds, and there is no value.
+
+    Raises:
+        ValueError: if the lists differ in length, a number is not finite, or an uptake is not between 0 and 1.
+    """
+    if len(differences) != len(uptakes) or not all(0 <= uptake <= 1 for uptake in uptakes):
+        raise ValueError("every difference needs an uptake between 0 and 1")
+    table = _paired(differences, None)
+    clusters = len(table)
+    if not clusters:
+        return Estimate(None, note="no cluster has both sides")
+    values = np.array(sorted(zip(differences, uptakes, strict=True)))
+    outcome, taken = values.mean(axis=0)
+    plain = Estimate(None, n=clusters, clusters=clusters)
+    if not taken > 0:
+        return replace(plain, note="not testable: nobody took it up")
+    known = replace(plain, value=round_figure(outcome / taken))
+    if why := _too_alike(table):
+        return replace(known, note=why)
+    reach = t_quantile(0.975, clusters - 1) ** 2
+    (of_outcome, of_both), (_, of_taken) = np.cov(values.T) / clusters
+    # A quadratic in the effect: square b² - 2 middle b + rest is at most 0 inside.
+    square = taken**2 - reach * of_taken
+    middle = outcome * taken - reach * of_both
+    rest = outcome**2 - reach * of_outcome * _spread(table)[1] ** 2
+    if not square > 1e-12:
+        return replace(plain, note="not testable: the uptake cannot be told from zero, so that no effect is ruled out")
+    root = math.sqrt(max(middle**2 - square * rest, 0.0))
+    low, high = ((middle + side * root) / square for side in (-1, 1))
+    return _with(known, low, high, f"Fieller's over clusters, {_WIDER}")
+
+
 def _spread(table: Floats) -> tuple[float, float]:
     """The standard error of the mean, and how much wider one further differing cluster would make it.
 

@@ -82,7 +82,9 @@ def read_composed(folder: str, effects: Effects | None, digests: Mapping[str, st
             problems.append(f"effectiveness/{name}/{REPORT} {wrong}: its pairs of skills are not shown")
             continue
         manifest, _ = _read(place, MANIFEST, name, _PairManifest)
-        staged = {skill.name: skill.digest for skill in manifest.skills} if manifest else {}
+        skills = manifest.skills if manifest else ()
+        several = {name for name, count in Counter(skill.name for skill in skills).items() if count > 1}
+        staged = {skill.name: skill.digest for skill in skills if skill.name not in several}
         for run in (run for run in runs if run.run_id == name):
             for pair in _pairs(run, report, staged, digests):
                 found.setdefault((pair.model, pair.key), pair)

@@ -25,6 +25,7 @@ SHELL_TOOLS = (
     "run",
 )
 HINTED = "for this task: read it first"
+ORDERED = "Before anything else, open the skill"
 READ_TOOLS = ("Read", "read", "read_file", "view")
 
 
@@ -37,8 +38,9 @@ class Play:
     chooses how a skill is opened: by a tool for skills where there is one ("skill"), a tool for files ("file") or the
     shell ("shell"); what is not there falls back to the shell. `error` is a status and a body that every call of a
     model gets instead; with `refuses` the model refuses in its protocol's own way.
-    Where a server has skills, it lists and reads them; without `looks` only where the prompt names a skill. `final` is
-    its last message, or makes that of every text in the last request.
+    Where a server has skills, it lists and reads them; without `looks` only where the prompt names a skill. One that
+    `waits` does nothing with what it is offered unless it is ordered to open it. `final` is its last message, or makes
+    that of every text in the last request.
     """
 
     watched: Mapping[str, str] = field(default_factory=dict)
@@ -51,6 +53,7 @@ class Play:
     error: tuple[int, Mapping[str, Any]] | None = None
     refuses: bool = False
     looks: bool = True
+    waits: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ def move(play: Play, asked: Asked) -> Call | str:
         return "{}"
     if not asked.tools:
         return "ok"
-    seen = offered(play, asked.text)
+    seen = offered(play, asked.text) if not play.waits or ORDERED in asked.text else []
     work = play.work if seen else play.half
     served = {
         tail: tool for tail in ("list_skills", "read_skill") for tool in asked.tools if tool.endswith(tail)

@@ -137,6 +137,15 @@ def three_conditions(stage: Stage, task: Task) -> dict[str, tuple[TrialResult, P
     return done
 
 
+def loads_when_ordered(stage: Stage, task: Task) -> None:
+    """A model that opens a skill only when it is ordered to: trials in the forced arms load it, the target's do not."""
+    for arm, invoked in (("target", "no"), ("forced", "yes"), ("forced_placebo", "yes")):
+        result, _ = stage.trial(task, arm, replace(stage.play(task), waits=True))
+        assert (result.invoked, result.error) == (invoked, ""), arm
+        assert result.invocations == ((task.target_name,) if invoked == "yes" else ())
+        assert stage.seen() == {name for name, _ in result.skills} == {task.target_name}
+
+
 def probes_agree(stage: Stage, task: Task, own: bool, arms: tuple[str, ...] = ARMS) -> None:
     """Before anything is spent the agent shows each set of skills, whichever way it is asked."""
     baseline: Probe | None = None

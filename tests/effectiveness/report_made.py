@@ -29,7 +29,7 @@ def arm(rng: Rng, name: str, tasks: int, replications: int = 3) -> dict[str, Any
         "arm": name, "trials": total, "tasks": tasks, "missing": rng.choice([0, 0, 2]), "success": est(success, 0.1, total),
         "reward": est(success, 0.1, total),
         "invoked": {"yes": yes, "no": tasks - yes, "not_observable": total - tasks, "rate": est(yes / tasks, 0.2, tasks)},
-        "success_given_invoked": est(None, n=0), "input_tokens": est(12345.678, 120.0), "output_tokens": est(900.5, 20.0),
+        "success_given_invoked": est(None, n=0) | {"bias": "selection"}, "input_tokens": est(12345.678, 120.0), "output_tokens": est(900.5, 20.0),
         "cached_tokens": est(None, n=0), "cost_usd": est(0.0123456, 0.001), "duration_ms": est(40_000.0, 900.0),
         "turns": est(6.5, 1.0), "tool_calls": est(9.25, 2.0), "flags": rng.choice([[], ["floor"], ["ceiling"]]),
     }  # fmt: skip
@@ -82,15 +82,27 @@ def model(rng: Rng, name: str, skills: int = 6, tasks_each: int = 2, simulated: 
             "contrasts": [equivalence(rng, each, 5) for each in ("full", "negative")],
             "passed": None, "note": "5 tasks cannot show a margin of 10 points",
         },
+        "loading": loading(len(tasks)),
         "calibration": contrast(rng, "aa", "target", len(tasks), "calibration", verdict="no difference shown"),
         "tasks": [*tasks, *(task(rng, each, "none") for each in controls)],
+    }  # fmt: skip
+
+
+def loading(tasks: int) -> dict[str, Any]:
+    """What loading does, in a run with a forced arm."""
+    return {
+        "arm": "target", "forced": "forced", "unknown": 0, "complier": est(0.4, 0.2, tasks), "testable": True,
+        "assumptions": ["one", "another"], "selection": est(0.1, 0.05, tasks), "differs": "more",
     }  # fmt: skip
 
 
 def skill(rng: Rng, name: str, tasks: list[dict[str, Any]]) -> dict[str, Any]:
     own = [each["task_id"] for each in tasks if each["skill"] == name]
     arms = [arm(rng, each, len(own)) for each in ARMS]
-    return {"skill": name, "tasks": own, "arms": arms, "contrasts": contrasts(rng, len(own)), "verdict": verdict(rng)}
+    return {
+        "skill": name, "tasks": own, "arms": arms, "contrasts": contrasts(rng, len(own)), "verdict": verdict(rng),
+        "loading": loading(len(own)),
+    }  # fmt: skip
 
 
 def verdict(rng: Rng) -> dict[str, Any]:

@@ -11,7 +11,20 @@ NASTY = (
     "![i](//x) \r\n# head\n| a | b |\n\x00 @user www.x.org \u200b {{x}} \ufffe\uffff ]]> \" ' \u2028 ｗｉｄｅ e\u0301"
 )
 UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff]")
-_WORDS = ("kind", "correction", "flip", "over", "word", "flags", "schema", "verdict", "before", "after")
+_WORDS = (
+    "kind",
+    "correction",
+    "flip",
+    "over",
+    "word",
+    "flags",
+    "schema",
+    "verdict",
+    "before",
+    "after",
+    "bias",
+    "differs",
+)
 """Keys whose values are chosen by us from a few words."""
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from agent_made import made_job
 from agent_server import AgentServer
-from agent_trials import BEST, LEAKY, Stage, plant, probes_agree, program, tasks, three_conditions
+from agent_trials import BEST, LEAKY, Stage, loads_when_ordered, plant, probes_agree, program, tasks, three_conditions
 from effects_made import replace
 from trial_bench import needs_bubblewrap
 
@@ -56,6 +56,10 @@ def test_a_skill_that_is_read_without_the_tool_for_it(stage: Stage, reader: str)
 
 def test_the_probe_shows_what_is_staged(stage: Stage) -> None:
     probes_agree(stage, TASKS[0], own=True)
+
+
+def test_an_ordered_skill_is_loaded_by_the_programs_own_means(stage: Stage) -> None:
+    loads_when_ordered(stage, TASKS[0])
 
 
 def test_the_irrelevant_skill_is_offered_alone_and_not_opened(stage: Stage) -> None:

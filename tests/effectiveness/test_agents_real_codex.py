@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from agent_made import made_job
 from agent_server import AgentServer, Play
-from agent_trials import BEST, LEAKY, Stage, plant, probes_agree, program, tasks, three_conditions
+from agent_trials import BEST, LEAKY, Stage, loads_when_ordered, plant, probes_agree, program, tasks, three_conditions
 from effects_made import replace
 from trial_bench import needs_bubblewrap
 
@@ -46,6 +46,10 @@ def test_three_conditions(stage: Stage, task: Task) -> None:
 
 def test_the_probe_shows_what_is_staged(stage: Stage) -> None:
     probes_agree(stage, TASKS[0], own=True)
+
+
+def test_an_ordered_skill_is_loaded_by_the_programs_own_means(stage: Stage) -> None:
+    loads_when_ordered(stage, TASKS[0])
 
 
 def test_the_irrelevant_skill_is_offered_alone_and_not_opened(stage: Stage) -> None:

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from effects_made import replace
 from hypothesis import given
 from hypothesis import strategies as st
 from test_check import TASK, check, kinds  # noqa: F401 - a fixture
-from trial_bench import archived, task, tried, verifier
+from trial_bench import agent, archived, cell, run, task, tried, verifier
 
 from skill_health.effectiveness.check.check import TaskCheck
 from skill_health.effectiveness.trial import verify as verify_module
@@ -53,6 +54,18 @@ ATTACKS = {
         "printf 'import os\\nos._exit(0)\\n' > json.py", "python3 -m json.tool no-such-file", ""),
     "sitecustomize": (
         "printf 'import os\\nos._exit(0)\\n' > sitecustomize.py", "PYTHONPATH=. python3 -c 'import sys; sys.exit(1)'", "sitecustomize.py"),
+    "sitecustomize by a link": (
+        "printf 'import os\\nos._exit(0)\\n' > more.py; ln -s more.py sitecustomize.py",
+        "PYTHONPATH=. python3 -c 'import sys; sys.exit(1)'", "sitecustomize.py"),
+    "sitecustomize as a package": (
+        "mkdir sitecustomize; printf 'import os\\nos._exit(0)\\n' > sitecustomize/__init__.py",
+        "PYTHONPATH=. python3 -c 'import sys; sys.exit(1)'", "sitecustomize"),
+    "sitecustomize as a link to a package": (
+        "mkdir more; printf 'import os\\nos._exit(0)\\n' > more/__init__.py; ln -s more usercustomize; ln -s more sitecustomize",
+        "PYTHONPATH=. python3 -c 'import sys; sys.exit(1)'", "sitecustomize"),
+    "sitecustomize compiled": (
+        "printf 'import os\\nos._exit(0)\\n' > more.py; python3 -c 'import py_compile; py_compile.compile(\"more.py\", \"sitecustomize.pyc\")'",
+        "PYTHONPATH=. python3 -c 'import sys; sys.exit(1)'", "sitecustomize.pyc"),
     "fsmonitor": (
         f"{REPOSITORY}; {STEAL} git config core.fsmonitor 'sh .git/run'; printf 1 > new", STATUS, "repositories of git"),
     "filter": (
@@ -98,6 +111,46 @@ def test_the_attacks_are_real(tmp_path: Path, name: str, monkeypatch: pytest.Mon
     assert tried(tmp_path, text, "none", verify)[0].outcome == "pass"
 
 
+GATHERS = 'echo 0 > "$VERIFIER_DIR/reward.txt"\ncp *.json *.txt made/* "$VERIFIER_DIR/" 2>/dev/null || true\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "echo '{\"reward\": 1}' > reward.json",
+        "echo 1 > reward.txt",
+        "mkdir made; echo '{\"reward\": 1}' > made/reward.json",
+        "echo '{\"reward\": 1}' > more; ln -s more reward.json",
+    ],
+)
+def test_a_verifier_that_gathers_the_work_gathers_no_reward(
+    tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As verifiers of public tasks do, so as to keep what an agent made beside their own reports."""
+    made = replace(task(tmp_path, verifier(GATHERS)), grading="reward")
+    result, place = run(tmp_path, cell(made, agent(f"{text}; echo '{{}}' > work.json"), "none"))
+    assert (result.outcome, result.reward) == ("fail", 0.0)
+    assert any("reward." in note for note in result.notes), result.notes
+    assert "work.json" in archived(place)
+    monkeypatch.setattr(verify_module, "sanitise", lambda *words: [])
+    assert run(tmp_path, cell(made, agent(text), "none"))[0].outcome == "pass", "the attack is real"
+
+
+def test_a_cache_speaks_for_no_file_that_was_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python believes a cache that says so itself, whatever the source is."""
+    text = (
+        "printf 'import os\\nos._exit(0)\\n' > more.py; python3 -c \"import py_compile, importlib.util as u\n"
+        "py_compile.compile('more.py', u.cache_from_source('sitecustomize.py'),"
+        ' invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)"'
+    )
+    verify = verifier("PYTHONPATH=. python3 -c 'import sys; sys.exit(1)'")
+    made = task(tmp_path, verify, {"sitecustomize.py": "mine = 1\n"})
+    result, _ = run(tmp_path, cell(made, agent(text), "none"))
+    assert (result.outcome, result.notes) == ("fail", ())
+    monkeypatch.setattr(verify_module, "sanitise", lambda *words: [])
+    assert run(tmp_path, cell(made, agent(text), "none"))[0].outcome == "pass", "the attack is real"
+
+
 def test_honest_work_is_left_as_it_is(tmp_path: Path) -> None:
     """Links inside, repositories, packages of its own, and modules whose names nothing installed has."""
     text = (
@@ -141,8 +194,6 @@ def test_files_that_pytest_and_python_obey(tmp_path: Path, path: str, text: str,
 
 
 def test_what_the_task_speaks_of_is_work_and_what_it_staged_is_put_back(tmp_path: Path) -> None:
-    from dataclasses import replace
-
     place = tmp_path / "w"
     place.mkdir()
     (place / "conftest.py").write_text("changed = 1\n")

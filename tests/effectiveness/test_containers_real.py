@@ -16,7 +16,7 @@ from threading import Event
 
 import pytest
 from agent_server import AgentServer, Play
-from agent_trials import Stage, kept, plant, program
+from agent_trials import Stage, kept, plant, probes_agree, program
 from msgspec.structs import replace as replace_result
 from trial_bench import skill
 
@@ -194,6 +194,26 @@ def test_both_arms_end_to_end(agent: str, task: Task, tmp_path: Path, monkeypatc
             # Where the task put it, with what its image sets, and without a skill that no arm has staged.
             assert files["workspace.tar.gz/seen.txt"].decode() == "/srv/work\nhalf-up\n"
             assert ("workspace.tar.gz/total.txt" in files) == helped
+
+
+@pytest.mark.parametrize("delivery", ["mcp", "compiled"])
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "opencode", "loop"])
+def test_a_server_gives_the_skills_in_an_image_too(
+    agent: str, delivery: str, task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The image has no Python packages of ours, and no skill lies anywhere in it."""
+    found = program(agent.partition("-")[0]) if agent != "loop" else ""
+    plant(monkeypatch, tmp_path / "home")
+    (tmp_path / "trials").mkdir()
+    looks = "{ python3 -c 'import mcp' && echo foreign; find / -xdev -name SKILL.md; } > seen.txt 2>/dev/null"
+    play = Play({SKILL: ABOUT}, ".agents/skills", work=f"{looks}; datamash sum 1 < prices.txt > total.txt", half="true")
+    with AgentServer() as server:
+        stage = Stage(agent, found, server, tmp_path / "trials", SANDBOX, {SKILL: skill(SKILL, ABOUT)})
+        probes_agree(stage, task, own=True, arms=("control", f"target@{delivery}"))
+        result, place = stage.trial(task, f"target@{delivery}", play)
+    assert (result.outcome, result.error, result.invoked) == ("pass", "", "yes")
+    assert result.skill_calls == {"list_skills": 1, "read_skill": 1, "search_skills": 0}
+    assert dict(kept(place))["workspace.tar.gz/seen.txt"] == b""
 
 
 def test_a_command_leaves_nothing(task: Task, tmp_path: Path) -> None:

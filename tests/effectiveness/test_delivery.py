@@ -21,15 +21,25 @@ from skill_health.config.settings import RouterSettings
 from skill_health.core import extras
 from skill_health.core.errors import UsageError
 from skill_health.documents._record import convert_record
+from skill_health.documents.effect_manifest import FrozenSandbox
 from skill_health.documents.effect_report import EffectReport
 from skill_health.effectiveness.check.check import TaskCheck
 from skill_health.effectiveness.delivery.serve import PART, Refused, SkillShelf
-from skill_health.effectiveness.delivery.served import TOOLS, skill_text, store_of, tool_names, tool_of
+from skill_health.effectiveness.delivery.served import (
+    TOOLS,
+    server_command,
+    server_places,
+    skill_text,
+    store_of,
+    tool_names,
+    tool_of,
+)
 from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.judge.asking.evidence import hide_arm
 from skill_health.effectiveness.plan import preflight
 from skill_health.effectiveness.plan.choices import TrialChoices
 from skill_health.effectiveness.plan.opening import open_models
+from skill_health.effectiveness.plan.prepare import _refuse_far_server
 from skill_health.effectiveness.records import Arm
 from skill_health.effectiveness.reports import load
 from skill_health.effectiveness.reports import text as text_report
@@ -329,6 +339,28 @@ def test_the_extra_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     chosen = TrialChoices(("loop:openai:m",), parse_arms(["target"], "no", ["compiled"]))
     with pytest.raises(UsageError, match=r"the arm target@compiled needs mcp: .*\[mcp\]"):
         open_models(chosen, RouterSettings(), price_table(RouterSettings()), keyless=True)
+
+
+def test_in_a_container_a_server_stands_in_the_place_of_nothing() -> None:
+    """An image may have packages of its own where ours lie on the host, which the task needs."""
+    places = server_places("/tmp/x/served", apart=True)
+    command = server_command(("/run/host/python",), "/tmp/x/served", apart=True)
+    assert len(set(places.values())) == len(places)
+    assert all(inside.startswith("/run/skills/") for inside in places.values())
+    inside = [word for word in command.command[1:] if word.startswith("/")]
+    assert command.store in inside and set(command.libraries) < set(inside)
+    assert all(word.rpartition("/skills.json")[0] in places.values() or word in places.values() for word in inside)
+    plain = server_places("/tmp/x/served", apart=False)
+    assert plain.keys() == places.keys() and all(outside == within for outside, within in plain.items())
+
+
+def test_no_server_is_carried_to_where_nothing_can_be_mounted() -> None:
+    chosen = TrialChoices(("loop:openai:m",), parse_arms(["target"], "no", ["files", "compiled"]))
+    far = FrozenSandbox(name="harbor:daytona", version="1", isolates=(), image="", network="gateway")
+    with pytest.raises(UsageError, match="carried to harbor:daytona, so it can have no arm target@compiled: leave"):
+        _refuse_far_server(chosen, far)
+    _refuse_far_server(chosen, replace(far, name="podman"))
+    _refuse_far_server(replace(chosen, arms=parse_arms(["target@prompt"])), far)
 
 
 OWN = ("mcp__skills__list_skills", "mcp__skills__read_skill", "mcp__skills__search_skills")

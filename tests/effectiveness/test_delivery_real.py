@@ -16,6 +16,7 @@ from run_made import SKILLS, rows, the_run, write_collection
 from trial_bench import needs_bubblewrap
 
 from skill_health.effectiveness.agents._load import available
+from skill_health.effectiveness.delivery import served
 
 pytestmark = pytest.mark.real
 AGENTS = {"claude-code": ("claude", "anthropic"), "codex": ("codex", "openai-responses")}
@@ -70,9 +71,9 @@ def test_five_cases_by_one_command(tmp_path: Path) -> None:
         assert row.get("skill_calls") == (calls if "@compiled" in row["arm"] else None)
     probes = json.loads((folder / "probe.json").read_text())["probes"]
     assert [probe["problems"] for probe in probes] == [[]] * len(probes)
-    served = [probe for probe in probes if "target@compiled" in probe["arms"]]
-    assert {tuple(probe["arms"]) for probe in served} == {("target@compiled", "target@compiled+hint")}
-    assert {len(probe["offered"]) for probe in served} == {3}
+    with_server = [probe for probe in probes if "target@compiled" in probe["arms"]]
+    assert {tuple(probe["arms"]) for probe in with_server} == {("target@compiled", "target@compiled+hint")}
+    assert {len(probe["offered"]) for probe in with_server} == {3}
     report = json.loads((folder / "report.json").read_text())
     for model in report["models"]:
         found = {each["name"]: (each["kind"], each["delta"]["value"]) for each in model["contrasts"]}
@@ -108,6 +109,20 @@ def test_a_server_gives_a_skill_that_lies_nowhere_else(stage: Stage) -> None:
     assert (result.outcome, result.error, result.invoked) == ("pass", "", "yes")
     assert result.skill_calls == {"list_skills": 1, "read_skill": 1, "search_skills": 0}
     assert "Compiled from SKILL.md" in (place / "trajectory.json").read_text()
+
+
+def test_a_server_that_takes_its_time_is_waited_for(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a busy machine: left to themselves, agents begin without its tools after five seconds."""
+    slow = tmp_path / "slow" / "serve.py"
+    slow.parent.mkdir()
+    text = Path(served.__file__).with_name("serve.py").read_text("utf-8")
+    slow.write_text(text.replace("def start() -> None:\n", "def start() -> None:\n    __import__('time').sleep(8)\n"))
+    monkeypatch.setattr(served, "_PROGRAM", str(slow))
+    (task, *_) = tasks()
+    result, _ = stage.trial(task, "target@mcp", replace(stage.play(task), looks=True))
+    assert (result.outcome, result.error, result.invoked) == ("pass", "", "yes")
 
 
 def test_every_agent_that_takes_no_server_says_nothing_of_one() -> None:

@@ -186,6 +186,36 @@ def test_a_socket_out_here_is_reached_also_where_commands_are_lost(
     assert refused in ("OSError", "TimeoutError")
 
 
+def test_the_end_gives_up_no_command_that_is_under_way() -> None:
+    """Whoever gives one up may be answered as if nothing were, or leave a process that no environment ends without."""
+    module = bridge()
+    said: list[str] = []
+
+    class There:
+        async def exchange(self, take_at: int, give_at: int, data: bytes, take: bool) -> bytes:
+            if take:
+                await begun.wait()
+                ended = json.dumps({"code": 0}).encode()
+                return _mailbox.FRAME.pack(_mailbox.ENDED, len(ended)) + ended
+            begun.set()
+            try:
+                for _ in range(50):
+                    await asyncio.sleep(0)
+                said.append("ended")
+            except asyncio.CancelledError:
+                said.append("given up")
+            return b""
+
+    async def all_of_it() -> object:
+        given: asyncio.Queue[bytes] = asyncio.Queue()
+        given.put_nowait(b"x" * 200_000)
+        return await module.Carrier(There(), [], 1, 2).carry(given)
+
+    begun = asyncio.Event()
+    assert asyncio.run(all_of_it()) == {"code": 0}
+    assert said == ["ended"]
+
+
 @there
 @pytest.mark.slow
 def test_limits_of_time_and_of_the_disk(tmp_path: Path, installed: Path) -> None:

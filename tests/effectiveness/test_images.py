@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,7 +18,7 @@ from hypothesis import strategies as st
 from skill_health.effectiveness.agents._api import Command
 from skill_health.effectiveness.gateway import proxy
 from skill_health.effectiveness.gateway.proxy import open_proxy
-from skill_health.effectiveness.sandbox import docker, podman
+from skill_health.effectiveness.sandbox import _container, docker, podman
 from skill_health.effectiveness.sandbox._api import OwnImage, SandboxLimits, SandboxSession
 from skill_health.effectiveness.sandbox._quota import limit_folder, mounts_below
 from skill_health.effectiveness.sandbox._resources import how_enforced, task_limits
@@ -24,6 +27,7 @@ from skill_health.effectiveness.tasks._image import NetworkGrant, TaskResources,
 from skill_health.effectiveness.tasks._load import load_tasks
 from skill_health.effectiveness.workspace.folders import make_places, remove_tree
 from skill_health.effectiveness.workspace.images import GATEWAY_ONLY, NetworkChoice, place_tasks
+from skill_health.effectiveness.workspace.process import ProcessResult
 from skill_health.effectiveness.workspace.scripts import skills_of_image
 from skill_health.effectiveness.workspace.workspace import workplace
 
@@ -204,6 +208,38 @@ def test_a_container_of_a_tasks_own_image(tmp_path: Path) -> None:
         assert any(word.startswith(f"skill-health.owner={os.getpid()}-") for word in words)
     words = list(podman.wrap(replace(box, root="/x/root"), Command(("python3",))).argv)
     assert words[words.index("--rootfs") + 1] == "/x/root" and "skill-health-task:1" not in words
+
+
+def test_what_an_engine_makes_for_others_is_removed_by_the_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As without root's rights: folders for mounts in the root of a container are those of its users, and not ours."""
+    asked: list[tuple[str, ...]] = []
+    remove = shutil.rmtree
+
+    def refused(path: str, ignore_errors: bool = False, **more: Any) -> None:
+        if not os.path.isdir(os.path.join(path, "var")):
+            remove(path, ignore_errors, **more)
+        elif not ignore_errors:
+            raise PermissionError(1, "Operation not permitted", os.path.join(path, "var"))
+
+    def engine(words: Sequence[str], *more: Any) -> ProcessResult:
+        asked.append(tuple(words))
+        if "--rootfs" in words:
+            os.mkdir(os.path.join(words[words.index("--rootfs") + 1], "var"))
+            (place,) = (word for word in words if word.endswith("target=/workspace"))
+            Path(place.split(",")[1].removeprefix("source="), "ran").touch()
+        elif "unshare" in words:
+            remove(words[-1])
+        return ProcessResult(0, "4.3.1", "")
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(shutil, "rmtree", refused)
+    monkeypatch.setattr(_container, "run_process", engine)
+    monkeypatch.setattr(_container, "_runtime", lambda client: ())
+    assert _container.ran.__wrapped__(podman.CLIENT, "") == ""
+    assert [words[1:5] for words in asked if "unshare" in words] == [("unshare", "rm", "-rf", "--")]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_record_says_what_holds() -> None:

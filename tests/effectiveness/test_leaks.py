@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from growth import is_linear, lines_run
 from test_check import BENCH, HARBOR, META, SKILL, TASK, Files, write
 
 from skill_health.effectiveness.check.check import TaskCheck, check_tasks
@@ -174,3 +175,32 @@ def test_a_task_brings_its_own_skill(look: Callable[..., TaskCheck]) -> None:
     assert checked.ok and "the skill 'own'" in next(
         one.message for one in checked.findings if one.kind == "skill-overlap"
     )
+
+
+@pytest.mark.slow
+def test_each_task_and_each_skill_costs_the_same(tmp_path: Path) -> None:
+    """Skills and tasks for them that share words, numbers and names: twice as many of both take twice as long."""
+
+    def cost(size: int) -> int:
+        root = tmp_path / str(size)
+        shared = " ".join(f"common{nth}" for nth in range(60))
+        for nth in range(size):
+            own = " ".join(f"word{nth}x{at} {nth}.{at}75" for at in range(20))
+            write(
+                root,
+                {
+                    f"skills/own-{nth}/SKILL.md": f"---\nname: own-{nth}\ndescription: Does {nth}.\n---\n{own} {shared}\n"
+                },
+            )
+            meta = json.dumps(
+                {"id": f"{nth:03}", "slug": "x", "target_skill": f"own-{nth}", "category": "a", "difficulty": "easy"}
+            )
+            files = TASK | {"metadata.json": meta, "task.md": f"Do word{nth}x3 {nth}.175 with {shared}.\n"}
+            write(root / f"tasks/{nth:03}", files)
+        write(root, {"skill-health.toml": ""})
+        tasks = load_tasks([str(root / "tasks")], str(root)).tasks
+        where, skills = collection((), None, str(root))
+        assert (len(tasks), len(skills)) == (size, size)
+        return lines_run(lambda: check_tasks(tasks, skills, where))
+
+    assert is_linear(cost, (16,))

@@ -78,7 +78,11 @@ def test_files_in_memory_count(tmp_path: Path) -> None:
 def test_processors(tmp_path: Path) -> None:
     """Two busy programs get half a processor between them."""
     needs_bubblewrap()
-    busy = "import os, time\nos.fork()\nend = time.monotonic() + 2\nwhile time.monotonic() < end: pass\nprint(time.process_time())\n"
+    # What is left when the first of them ends is ended with it, so that it waits for the other.
+    busy = (
+        "import os, time\nother = os.fork()\nend = time.monotonic() + 2\nwhile time.monotonic() < end: pass\n"
+        "took = time.process_time()\nother and os.wait()\nprint(took, flush=True)\n"
+    )
     limits = SandboxLimits(timeout_sec=60, cpus=0.5)
     took = go("bubblewrap", a_box(tmp_path), ("python3", "-I", "-S", "-c", busy), limits).stdout.decode().split()
     assert len(took) == 2 and sum(map(float, took)) < 1.6

@@ -80,8 +80,8 @@ def one_sided(d: Any, side: int) -> float:
 def run(request: pytest.FixtureRequest) -> tuple[dict[str, Any], Cells]:
     """A report, and the trials that it was made from by task and arm."""
     tasks = fixture_like(request.param, 8, 2)
-    made = manifest(tasks, ("control", "target", "placebo", "negative", "full", "aa"))
-    results = scripted(made, "base=0.45,target=0.3", 3)
+    made = manifest(tasks, ("control", "target", "placebo", "negative", "full", "aa", "forced"))
+    results = scripted(made, "base=0.45,target=0.1,loading=0.3,invoke=0.7", 3)
     cells: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for result in results:
         if result.outcome in ("pass", "fail", "timeout", "refusal"):
@@ -90,6 +90,7 @@ def run(request: pytest.FixtureRequest) -> tuple[dict[str, Any], Cells]:
                 "pass": result.outcome == "pass", "reward": result.reward, "cost_usd": result.cost_usd, "turns": result.turns,
                 "duration_ms": result.duration_ms, "tool_calls": result.tool_calls, "input_tokens": usage.input_tokens,
                 "output_tokens": usage.output_tokens, "cached_tokens": usage.cached_tokens, "invoked": result.invoked,
+                "opened": result.invoked == "yes",
             })  # fmt: skip
     return reported(made, results), cells
 
@@ -182,6 +183,37 @@ def test_negative_controls(run: tuple[dict[str, Any], Cells]) -> None:
         close(each["ninety"], (max(low, -1.0), min(high, 1.0)))
 
 
+def fieller(y: Any, d: Any) -> tuple[float, float]:
+    c, t = len(y), stats.t.ppf(0.975, len(y) - 1)
+    v_y = y.var(ddof=1) / c * wider(y) ** 2
+    v_d, v_yd = d.var(ddof=1) / c, np.cov(y, d)[0, 1] / c
+    found = np.roots([
+        d.mean() ** 2 - t**2 * v_d, -2 * (y.mean() * d.mean() - t**2 * v_yd), y.mean() ** 2 - t**2 * v_y,
+    ])  # fmt: skip
+    return max(float(found.min()), -1.0), min(float(found.max()), 1.0)
+
+
+def test_loading(run: tuple[dict[str, Any], Cells]) -> None:
+    report, cells = run
+    seen = 0
+    for part, tasks in parts(report):
+        found = part.get("loading")
+        if not found:
+            continue
+        y = differences(cells, tasks, "target", "control", "pass")
+        d, f = (
+            (np.array([mean(cells[t, "target"], "opened") for t in tasks])),
+            differences(cells, tasks, "forced", "control", "pass"),
+        )
+        if found["complier"]["low"] is not None:
+            assert found["complier"]["value"] == pytest.approx(min(y.mean() / d.mean(), 1.0), rel=1e-5)
+            close(found["complier"], fieller(y, d))
+            close(found["selection"], student(y - f.mean() * d - d.mean() * f + f.mean() * d.mean()))
+            assert found["selection"]["value"] == pytest.approx(y.mean() - d.mean() * f.mean(), rel=1e-5)
+            seen += 1
+    assert seen >= 2
+
+
 def test_efficiency(run: tuple[dict[str, Any], Cells]) -> None:
     report, cells = run
     for part, tasks in parts(report):
@@ -209,4 +241,5 @@ def test_no_other_kind_of_interval_is_in_a_report(run: tuple[dict[str, Any], Cel
         "paired task bootstrap, expanded percentiles, widened by one more that differs",
         "Student's t over tasks, corrected for skewness",
         "Student's t over tasks, widened by one more that differs, on logarithms",
+        "Fieller's over tasks, widened by one more that differs",
     }  # fmt: skip

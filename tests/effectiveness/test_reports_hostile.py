@@ -23,7 +23,8 @@ from skill_health.text.terminal import columns, cut, lay_out_table, padded, sque
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 VALUES = everywhere(made(simulated=True, biased=["x"]), lambda value: f"{NASTY}{value}")
 HOSTILE = typed_report(VALUES)
-HEADINGS = ("Effectiveness report", "Who benefits", "Effect on", "Contrasts", "Skills", "Arms", "Cost of", "Deliveries of", "Negative", "By category",
+HEADINGS = ("Effectiveness report", "Who benefits", "Effect on", "Contrasts", "Skills", "Arms", "Cost of", "Deliveries of",
+            "Reached", "Negative", "By category",
             "Tasks", "How to read", "Calibration", "=cmd\\(\\)")  # fmt: skip
 
 

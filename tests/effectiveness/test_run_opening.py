@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,11 @@ from skill_health.bench.prices import FREE, price_table
 from skill_health.config.settings import Effectiveness, ModelPrice, Provider, RouterSettings, config_digest
 from skill_health.config.values import Mistake, build
 from skill_health.core.errors import UsageError
+from skill_health.documents._record import convert_record
+from skill_health.documents.effect_manifest import EffectManifest, digests_over, skills_of
 from skill_health.effectiveness.agents._load import resolve
-from skill_health.effectiveness.plan.choices import choices
+from skill_health.effectiveness.plan.choices import TrialChoices, choices
+from skill_health.effectiveness.plan.extend import cell_digests
 from skill_health.effectiveness.plan.inputs import load_inputs
 from skill_health.effectiveness.plan.opening import (
     open_models,
@@ -27,6 +31,9 @@ from skill_health.effectiveness.plan.opening import (
     version_of,
     with_terms_of,
 )
+from skill_health.effectiveness.plan.plan import TrialPlan
+from skill_health.effectiveness.plan.prepare import prepare
+from skill_health.effectiveness.workspace.staging import parse_arms
 
 ROUTING = RouterSettings(
     providers={
@@ -175,6 +182,68 @@ def test_tasks_bring_skills_of_their_own(tmp_path: Path) -> None:
     (root / "skills" / "own-work" / "SKILL.md").write_text("---\nname: own-work\ndescription: Else.\n---\n", "utf-8")
     with pytest.raises(UsageError, match="two skills are called 'own-work': that of tasks/bench differs"):
         load_inputs([str(root / "tasks")])
+
+
+def bring(root: Path, task: str, folder: str, name: str, body: str) -> None:
+    """A task of SkillsBench with a skill in a folder that may be called otherwise."""
+    for path, text in {
+        "task.toml": 'version = "1.0"\n[metadata]\ncategory = "x"\n',
+        "instruction.md": "Do it.\n",
+        f"environment/skills/{folder}/SKILL.md": f"---\nname: {name}\ndescription: {body}\n---\n# {body}\n",
+        "environment/Dockerfile": "FROM debian\n",
+        "tests/test.sh": "echo 0 > /logs/verifier/reward.txt\n",
+        "solution/solve.sh": "true\n",
+    }.items():
+        (root / task / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / task / path).write_text(text, "utf-8")
+
+
+def of_bench(root: Path, arms: list[str]) -> tuple[EffectManifest, dict[str, str], TrialPlan]:
+    """The manifest of a run of these tasks, with the digests of its cells, as far as no container has to run."""
+    inputs = load_inputs([str(root)])
+    chosen = TrialChoices(("loop:here:m",), parse_arms(arms), sandbox="none")
+    ready = prepare(inputs, inputs.tasks, chosen, str(root / "reports"), datetime(2026, 1, 1, tzinfo=UTC), keyless=True)
+    found = convert_record(ready.place.manifest, EffectManifest)
+    marks = {f"{task} {arm}": mark for (task, _, arm, _), mark in cell_digests(found).items()}
+    return found, marks, ready.plan
+
+
+def test_tasks_may_bring_different_skills_of_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As tasks of SkillsBench do: each is tried with its own, and what is edited in one concerns no other's trials."""
+    monkeypatch.chdir(tmp_path)
+    text = '[router.providers.here]\nprotocol = "openai"\nbase-url = "http://127.0.0.1:9/v1"\n'
+    (tmp_path / "skill-health.toml").write_text(text, "utf-8")
+    for task, body in (("one", "First"), ("two", "Second"), ("zoo", "First")):
+        bring(tmp_path / "tasks", task, "pdf", "pdf", body)
+        bring(tmp_path / "tasks", task, "sheets", "sheets", "Alike")
+    first, marks, plan = of_bench(tmp_path / "tasks", ["target"])
+    assert [(skill.name, skill.task) for skill in first.skills] == [
+        ("pdf", "one"), ("pdf", "two"), ("pdf", "zoo"), ("sheets", ""),
+    ]  # fmt: skip
+    digests = {task: skills_of(first, task)["pdf"].digest for task in ("one", "two", "zoo")}
+    assert digests["one"] == digests["zoo"] != digests["two"]
+    assert digests_over(first, ("one", "zoo")).keys() == {"pdf", "sheets"}
+    assert digests_over(first, ("one", "two")).keys() == {"sheets"}
+    for planned in plan.trials():
+        if planned.arm.name == "target":
+            staged = {skill.name: skill.digest for skill in plan.cell(planned).skills}
+            assert staged == {name: skill.digest for name, skill in skills_of(first, planned.task.id).items()}
+    bring(tmp_path / "tasks", "two", "pdf", "pdf", "Third")
+    _, again, _ = of_bench(tmp_path / "tasks", ["target"])
+    assert [cell for cell in marks if marks[cell] != again[cell]] == ["two target"]
+    (note,) = (line for line in load_inputs([str(tmp_path / "tasks")]).notes if "different skills" in line)
+    assert "pdf (2 in 3 tasks)" in note and "sheets" not in note
+
+
+def test_a_skill_is_staged_by_the_name_that_it_gives_itself(tmp_path: Path) -> None:
+    bring(tmp_path / "tasks", "one", "d3_charts", "d3js charts", "Charts")
+    bring(tmp_path / "tasks", "two", "other", "other", "Else")
+    inputs = load_inputs([str(tmp_path / "tasks")])
+    (one, _) = inputs.tasks
+    assert one.target_skills == ("d3js charts",) and list(inputs.copies_of(one)) == ["d3js charts"]
+    bring(tmp_path / "tasks", "one", "again", "d3js charts", "Charts")
+    with pytest.raises(UsageError, match="one: two of its skills are called 'd3js charts'"):
+        load_inputs([str(tmp_path / "tasks")])
 
 
 @pytest.mark.parametrize("paths", [(), ("tasks",), ("tasks/t01", "tasks/t00"), ("tasks/t00", "tasks")])

@@ -161,6 +161,37 @@ def test_simulated_models_say_so_wherever_their_figures_stand() -> None:
             assert (model == "scripted") == any(mark.word == "SIMULATED" for mark in each.marks)
 
 
+def test_how_often_a_skill_is_reached_and_what_loading_does_stand_beside_its_effect() -> None:
+    page = page_made.page()
+    (report,) = page.effects
+    own = {(model.model, skill.skill): skill for model in report.models for skill in model.skills}
+    sure = structs.replace(
+        report,
+        models=tuple(
+            structs.replace(
+                model,
+                skills=tuple(
+                    structs.replace(each, loading=each.loading and structs.replace(each.loading, testable=True))
+                    for each in model.skills
+                ),
+            )
+            for model in report.models
+        ),
+    )
+    seen = 0
+    for part, other in zip(parts(page), parts(replace(page, effects=(sure,))), strict=True):
+        for each, told in zip(part.effect.models, other.effect.models, strict=True):
+            skill = own[each.line.model, part.name]
+            assert skill.loading is not None
+            (rate,) = (arm.invoked.rate for arm in skill.arms if arm.arm == "target")
+            assert each.reached is not None and rate.value is not None
+            assert each.reached.value == pytest.approx(100 * rate.value) and each.reached == told.reached
+            assert (each.loaded is None) == (not skill.loading.testable)
+            assert told.loaded is not None and told.loaded.text.startswith(("+", "-", "–"))
+            seen += 1
+    assert seen
+
+
 def test_tasks_and_trials_of_a_skill_are_its_own() -> None:
     (report,) = page_made.page().effects
     views = 0

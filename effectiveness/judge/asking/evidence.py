@@ -14,7 +14,7 @@ from skill_health.core.files import read_whole
 from skill_health.core.strict_json import escape_surrogates
 from skill_health.documents.judge_manifest import EvidencePart
 from skill_health.effectiveness.trial.files import FINAL, TRIAL
-from skill_health.effectiveness.workspace.staging import frame_in, hint_line
+from skill_health.effectiveness.workspace.staging import forcing_line, frame_in, hint_line
 
 DIFF, TRAJECTORY = "diff.patch", "trajectory.json"
 MOST: Mapping[EvidencePart, int] = {"final_message": 16_000, "diff": 60_000, "transcript": 60_000}
@@ -136,13 +136,14 @@ TRIAL_NAME = "(this trial)"
 def hide_arm(told: str, trial: Mapping[str, Any], folder: str) -> str:
     """A text without what the run put there that differs by arm.
 
-    These are the skills in the prompt, the line of the hint, and the name of the folder. `trial` is what trial.json
-    says, `folder` where the trial is kept.
+    These are the skills in the prompt, the line of the hint, the order to open them, and the name of the folder.
+    `trial` is what trial.json says, `folder` where the trial is kept.
     """
     if framed := frame_in(text(trial.get("prompt"))):
         told = told.replace(framed, "")
     if names := _staged(trial):
-        told = told.replace(f"\n\n{hint_line(names)}", "").replace(hint_line(names), "")
+        for line in (f"\n\n{hint_line(names)}", hint_line(names), f"{forcing_line(names)}\n\n", forcing_line(names)):
+            told = told.replace(line, "")
     name = os.path.basename(folder.rstrip(os.sep))
     return told.replace(name, TRIAL_NAME) if name else told
 

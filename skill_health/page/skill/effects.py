@@ -12,7 +12,7 @@ from skill_health.documents.effect_history import ModelEffect
 from skill_health.documents.effect_report import EffectReport, SkillEffectReport, TaskArmCounts, TaskReport
 from skill_health.documents.skill_grades import SkillGrade
 from skill_health.documents.skill_record import SkillRecord
-from skill_health.page.figures import MISSING, points, score
+from skill_health.page.figures import MISSING, points, score, share
 from skill_health.page.model import Origins, PageCell
 from skill_health.page.skill.budget import HtmlBudget, price
 from skill_health.page.skill.kept_files import FileLink, ReportFolders
@@ -31,7 +31,10 @@ from skill_health.page.skill.trials import DEAREST, TrialView, trial_view
 
 MOST_TRIALS, MOST_TASKS = 12, 40
 """How many trials have links, and how many tasks are shown, of a skill and model."""
-_ARM_ORDER = ("control", "target", "negative", "full", "target_plus_one", "target_plus_unrelated", "placebo", "aa")
+_ARM_ORDER = (
+    "control", "target", "negative", "full", "target_plus_one", "target_plus_unrelated", "placebo", "aa", "forced",
+    "forced_placebo",
+)  # fmt: skip
 _MAIN, _FEW = 2, 3
 _AROUND, _ARM = 260, 200
 """Bytes of HTML around a task or a trial, and of an arm."""
@@ -69,7 +72,11 @@ class TaskView:
 
 @dataclass(frozen=True, slots=True)
 class SkillMeasurement:
-    """What the last run of a model says of a skill. `left` tasks are not shown, and `unlinked` trials not linked."""
+    """What the last run of a model says of a skill. `left` tasks are not shown, and `unlinked` trials not linked.
+
+    `reached` is the share of trials that opened it where it was offered, `loaded` what that does in these: the complier
+    effect. None where there is no such figure.
+    """
 
     line: ModelEffect
     marks: tuple[FoundCaveat, ...]
@@ -82,6 +89,8 @@ class SkillMeasurement:
     unlinked: int = 0
     failing: TrialView | None = None
     unseen: Trial | None = None
+    reached: PageCell | None = None
+    loaded: PageCell | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +165,17 @@ def _measured(line: ModelEffect, library: EffectReports, purses: HtmlBudgets) ->
     return SkillMeasurement(
         line, find_effect_caveats(line), skill.verdict.notes if skill else (), points(library.origins, line.delta), tuple(tasks),
         len(every) - len(tasks), tuple(link for link in files if link), trials, len(ran) - len(trials), view,
-        None if view else chosen,
+        None if view else chosen, *_loading(library.origins, skill),
     )  # fmt: skip
+
+
+def _loading(origins: Origins, skill: SkillEffectReport | None) -> tuple[PageCell | None, PageCell | None]:
+    loading = skill.loading if skill else None
+    if skill is None or loading is None:
+        return None, None
+    rate = next((arm.invoked.rate for arm in skill.arms if arm.arm == loading.arm), None)
+    reached = share(origins, rate) if rate and rate.value is not None else None
+    return reached, points(origins, loading.complier) if loading.testable else None
 
 
 def _linked(shelf: ReportFolders, ran: Sequence[Trial], purse: HtmlBudget) -> tuple[TrialLinks, ...]:

@@ -51,6 +51,7 @@ class LocalEnvironment(BaseEnvironment):
 
     async def start(self, force_build):
         self._log("start")
+        self._processes = []
         if "start" in self._faults():
             raise RuntimeError("no machine is free\nand more")
         links = [
@@ -104,6 +105,9 @@ class LocalEnvironment(BaseEnvironment):
             *self._enter(*words), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE, env={**self._env, "PATH": "/usr/local/bin:/usr/bin:/bin"},
         )  # fmt: skip
+        # Kept also where this is cancelled: dropped, it would be killed, and what runs inside be left without a
+        # parent to wait for it; the namespaces could not end before somebody else does.
+        self._processes.append(process)
         out, err = await process.communicate(data)
         return process.returncode, out, err
 
@@ -141,7 +145,7 @@ class LocalEnvironment(BaseEnvironment):
         if hasattr(self, "_holder") and self._holder.returncode is None:
             # The first process of the namespaces: all others end with it.
             os.kill(self._inside, signal.SIGKILL)
-            await self._holder.wait()
+            await asyncio.gather(self._holder.wait(), *(process.wait() for process in self._processes))
         if "stop" in self._faults():
             raise RuntimeError("it cannot be deleted")
 
