@@ -65,7 +65,7 @@ def _facts(page: Page, rules: Sequence[RuleCount]) -> Iterator[str]:
             yield f"{TOPICS[number]} fails{f' ({answer.detail})' if answer.detail else ''}"
     if (worst := _shortest(page)) and worst.full < worst.skills:
         yield _short_text(worst)
-    top = [each for each in rules if each.severity != "info"][:_RULES]
+    top = [each for each in rules if each.severity != "info" and each.skills][:_RULES]
     if top:
         spread = [f"{each.code} in {count(len(each.skills), 'skill')}" for each in top]
         yield f"top rules: {', '.join(spread)}"
