@@ -117,9 +117,9 @@ def _listing(page: Page) -> PageTile | None:
 
 
 def _rule(page: Page, rules: Sequence[RuleCount]) -> PageTile | None:
-    if not rules:
+    top = next((each for each in rules if each.skills), None)
+    if top is None:
         return None
-    top = rules[0]
     tone: Tone = "bad" if top.severity == "error" else "warn" if top.severity == "warning" else "unknown"
     text = f"{top.title}; {count(len(rules), 'rule')} found something"
     return PageTile("Rules", f"{top.code} in {count(len(top.skills), 'skill')}", tone, text, "rules")
