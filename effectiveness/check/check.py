@@ -27,6 +27,7 @@ from skill_health.effectiveness.check.skills import (
     skill_notes,
     skill_texts,
 )
+from skill_health.effectiveness.check.unmet import NeededByTargets, unmet_needs
 from skill_health.effectiveness.check.verifier_code import verifier_findings
 from skill_health.effectiveness.check.verifier_runs import VerifiedState, nothing_done, solved
 from skill_health.effectiveness.tasks._api import Task
@@ -74,6 +75,7 @@ def check_tasks(
     """
     given = SkillIndex(skill_texts(skills, root))
     names = {one.name for one in given.skills}
+    needed = NeededByTargets(skills, root)
 
     def look(task: Task) -> TaskCheck:
         own = [skill for skill in own_skills(task) if skill.name not in names]
@@ -84,7 +86,11 @@ def check_tasks(
         told = list(dict.fromkeys(overlaps(task, material, hidden, index)))
         found += [TaskFault("leak", each.message) for each in told if each.weight == "leak"]
         findings = [TaskFinding(each.kind, each.weight, each.message) for each in told if each.weight != "leak"]
-        findings += [*verifier_findings(task), *shared_answers(material, hidden)]
+        findings += [
+            *verifier_findings(task),
+            *shared_answers(material, hidden),
+            *unmet_needs(task, needed(task), terms),
+        ]
         return TaskCheck(task, tuple(found), tuple(_notes(task)), tuple(findings))
 
     return tuple(map(look, tasks)) if terms is None else asyncio.run(_tried(tasks, look, terms))

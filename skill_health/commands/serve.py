@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from skill_health.commands.lint import common_options
 from skill_health.core.errors import CLEAN
+
+if TYPE_CHECKING:
+    from skill_health.page.serving.draft_pages import DraftPages
 
 
 @click.command(short_help="Show the page on this machine, rebuilt when something changes.")
@@ -25,7 +28,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], port: int, **options:
     """Serve the page of `report` on 127.0.0.1, and to no other machine, until Ctrl-C.
 
     It is rebuilt, and reloads itself, when a skill, a registry, a task, the configuration, a history or a report
-    changes. Nothing is written.
+    changes. Below /drafts are the drafts that wait for a decision; nothing is written but what is decided there.
     """
     import gc
 
@@ -41,8 +44,14 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], port: int, **options:
         """The day that was given, else today: a server may run past midnight."""
         return given.as_of if named else date.today()
 
+    def drafts() -> DraftPages:
+        """The pages of drafts; what they need is loaded when one is asked for."""
+        from skill_health.page.serving.draft_pages import DraftPages
+
+        return DraftPages(paths, given.config_file)
+
     live, folder = site(paths, given, day)
-    with Server(live, folder, port) as server:
+    with Server(live, folder, port, drafts=drafts) as server:
         # A process that lives on has to clean up behind itself, unlike one that runs a hook.
         gc.enable()
         live.refresh(strict=True)

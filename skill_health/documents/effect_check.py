@@ -12,7 +12,13 @@ from skill_health.documents._targets import TargetSkill
 DigestText = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
 VerifiedOutcome = Literal["pass", "fail", "infrastructure", "unjudged"]
 FindingKind = Literal[
-    "unpinned-install", "few-tests", "runs-agents-code", "answers-in-tests", "skill-overlap", "prompt-overlap"
+    "unpinned-install",
+    "few-tests",
+    "runs-agents-code",
+    "answers-in-tests",
+    "skill-overlap",
+    "prompt-overlap",
+    "unmet-need",
 ]
 FaultKind = Literal[
     "leak",

@@ -13,11 +13,13 @@ import msgspec
 
 from skill_health.core.strict_json import escape_surrogates
 from skill_health.documents._record import OpenRecord, Record
+from skill_health.documents.activation_report import ActivationReport
 from skill_health.documents.daily_run import DailyRun
 from skill_health.documents.effect_configurations import EffectConfigurations
 from skill_health.documents.effect_history import EffectHistoryLine
 from skill_health.documents.effect_report import EffectReport, VerdictWord
 from skill_health.documents.lint_report import LintDocument
+from skill_health.documents.needs_report import NeedsReport
 from skill_health.documents.page_data import PageData, VerdictRecord
 from skill_health.documents.router_history import RouterHistoryLine
 from skill_health.documents.router_report import RouterReport
@@ -30,8 +32,8 @@ class Origins:
 
     The names of documents are: status (`status --format json`), lint (`lint --score --format json`), history (the daily
     runs as a list, oldest first), router-history and effectiveness-history (the lines of these files likewise),
-    effectiveness-configurations (the file of that name),
-    router/RUN and effectiveness/RUN (the report.json of that run), page (what `report --format json` adds).
+    effectiveness-configurations (the file of that name), needs (`needs --format json`), router/RUN, effectiveness/RUN
+    and activation/RUN (the report.json of that run), page (what `report --format json` adds).
     """
 
     def __init__(self, documents: Mapping[str, Record | OpenRecord | Sequence[Record | OpenRecord]]) -> None:
@@ -206,8 +208,9 @@ class Page:
     `status` is the joined record, `lint` the scored report of now; both cover the same skills, in the order of their
     paths. The histories are lines, oldest first, as far as they fit their type; `history` ends with the last daily
     run, which may be older than now. `router` and `effects` are the reports of the runs that the last lines of the
-    histories name, the latest first. Reports that are absent or break their schema are left out, with a line in
-    `notes`. `configurations` is what was saved of them side by side, None for nothing.
+    histories name, the latest first, and so are those of `activation`. Reports that are absent or break their schema
+    are left out, with a line in `notes`. `configurations` is what was saved of them side by side, None for nothing.
+    `needs` is what the same skills need of their environment, None where that was not asked.
 
     `own` is what only the page knows. `verdicts` are by the path of SKILL.md, `due` is every step to take, in the
     order of the questions. `folder` is the folder of the reports, `base` the folder that the page is written to; both
@@ -232,6 +235,8 @@ class Page:
     folder: str = ""
     base: str = ""
     configurations: EffectConfigurations | None = None
+    needs: NeedsReport | None = None
+    activation: tuple[ActivationReport, ...] = ()
     origins: Origins = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -241,6 +246,8 @@ class Page:
             **{f"effectiveness/{each.run_id}": each for each in self.effects},
             **{f"router/{each.run.run_id}": each for each in self.router},
             **({"effectiveness-configurations": self.configurations} if self.configurations else {}),
+            **({"needs": self.needs} if self.needs else {}),
+            **{f"activation/{each.run_id}": each for each in self.activation},
             "router-history": self.router_history, "effectiveness-history": self.effect_history, "history": self.history,
         }  # fmt: skip
         object.__setattr__(self, "origins", Origins(documents))

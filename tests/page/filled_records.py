@@ -106,7 +106,9 @@ def documents(page: Page) -> dict[str, Any]:
         **{f"router/{each.run.run_id}": record_values(each) for each in page.router},
         **{f"effectiveness/{each.run_id}": record_values(each) for each in page.effects},
         "status": record_values(page.status), "lint": record_values(page.lint), "page": record_values(page.own),
+        **({"needs": record_values(page.needs)} if page.needs else {}),
         **({"effectiveness-configurations": record_values(page.configurations)} if page.configurations else {}),
+        **{f"activation/{each.run_id}": record_values(each) for each in page.activation},
         "history": [*map(record_values, page.history)], "router-history": [*map(record_values, page.router_history)],
         "effectiveness-history": [*map(record_values, page.effect_history)],
     }  # fmt: skip

@@ -17,11 +17,15 @@ from skill_health.core.strict_json import escape_surrogates, plain_values
 from skill_health.daily.risks import read_last_rated
 from skill_health.daily.today import check_today
 from skill_health.discovery.changes import Revision
+from skill_health.discovery.corpus import discover
 from skill_health.discovery.hosts import FULL, NAME_ONLY, OMITTED, TRUNCATED, Catalog, hosts, simulate
 from skill_health.documents._record import RecordType, map_values, record_values
+from skill_health.documents.activation_history import read_activation_history
+from skill_health.documents.activation_report import ActivationReport
 from skill_health.documents.daily_run import DailyRun
 from skill_health.documents.effect_configurations import CONFIGURATIONS, EffectConfigurations
 from skill_health.documents.effect_report import EffectReport
+from skill_health.documents.needs_report import NeedsReport
 from skill_health.documents.page_data import (
     ClaimAges,
     CollectionSource,
@@ -34,6 +38,7 @@ from skill_health.documents.page_data import (
 from skill_health.documents.router_report import RouterReport
 from skill_health.formats.json import build_lint_document
 from skill_health.lint.pipeline import LintResult
+from skill_health.needs.collection import needs_of_collection, needs_report
 from skill_health.page.data.changes import changes, read_state, state, with_basis
 from skill_health.page.data.histories import daily_history, effect_history, marks, router_history, trends
 from skill_health.page.data.loading import read_record
@@ -154,6 +159,14 @@ def effect_reports(folder: str, status: CollectionStatus) -> tuple[tuple[EffectR
     return _reports(folder, "effectiveness", runs, EffectReport, lambda report: report.run_id)
 
 
+def activation_reports(folder: str) -> tuple[tuple[ActivationReport, ...], tuple[str, ...]]:
+    """The reports of the activation runs that are the last of an agent, and what could not be read."""
+    history = read_activation_history(folder)
+    runs = ((line.time, line.run_id) for line in history.lines)
+    found, notes = _reports(folder, "activation", runs, ActivationReport, lambda report: report.run_id)
+    return found, (*history.problems, *notes)
+
+
 def _reports(
     folder: str,
     benchmark: str,
@@ -232,8 +245,8 @@ def read_page(
     status = replace(joined.status, place=CommandBuilder(tuple(asked)))
     histories = (daily_history(folder), router_history(folder), effect_history(folder))
     (history, _), (routes, _), (helped, _) = histories
-    reports = (router_reports(folder, status), effect_reports(folder, status))
-    (router, _), (effects, _) = reports
+    reports = (router_reports(folder, status), effect_reports(folder, status), activation_reports(folder))
+    (router, _), (effects, _), (activation, _) = reports
     configurations, unread = saved_configurations(folder) if folder else (None, ())
     old, wrong = _last_state(last) if last else (None, ())
     source = read_source(root)
@@ -261,7 +274,16 @@ def read_page(
         folder=os.path.abspath(folder) if folder else "",
         base=os.path.abspath(base) if base else "",
         configurations=configurations,
+        needs=_needs(joined, paths, root, config),
+        activation=activation,
     )
+
+
+def _needs(joined: JoinedRecords, paths: Sequence[str], root: str, config: Config) -> NeedsReport:
+    """What the skills of the page need, and no others."""
+    shown = {each.path for each in joined.status.records}
+    found = [each for each in needs_of_collection(discover(paths, config, root)) if each.path in shown]
+    return map_values(needs_report(found), plain_values)
 
 
 def _last_state(last: str) -> tuple[PageState | None, tuple[str, ...]]:

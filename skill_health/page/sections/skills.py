@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from skill_health.documents.lint_report import LintedSkill
+from skill_health.documents.needs_report import NeedsOfSkill
 from skill_health.documents.next_steps import NextStep
 from skill_health.documents.skill_grades import SkillGrade
 from skill_health.documents.skill_record import SkillRecord
@@ -16,10 +17,11 @@ from skill_health.page.skill.budget import HtmlBudget, TextExcerpt, cut
 from skill_health.page.skill.effects import EffectReports, EffectSection, HtmlBudgets, bench, effect
 from skill_health.page.skill.health import Found, HealthSection, by_skill, health
 from skill_health.page.skill.kept_files import ReportFolders
+from skill_health.page.skill.needs import NeedsSection, needs, needs_by_path
 from skill_health.page.skill.routing import RouterReports, RoutingSection, book, routing
 
 ORDER, TITLE = 40, "Skill by skill"
-FINDINGS, PROMPTS, TASKS, LINKS, VIEWS = 250_000, 250_000, 150_000, 120_000, 500_000
+FINDINGS, NEEDS, PROMPTS, TASKS, LINKS, VIEWS = 250_000, 120_000, 250_000, 150_000, 120_000, 500_000
 """Bytes of HTML that all skills together may spend, so that a page stays below 3 MB; those most in need go first."""
 _LONGEST = 1_600
 FEW = 40
@@ -38,6 +40,7 @@ class SkillPart:
     steps: tuple[NextStep, ...]
     description: TextExcerpt
     health: HealthSection
+    needs: NeedsSection
     routing: RoutingSection
     effect: EffectSection
 
@@ -48,9 +51,11 @@ class _Sources:
 
     linted: dict[str, LintedSkill]
     found: Found
+    needed: Mapping[str, NeedsOfSkill]
     routes: RouterReports
     trials: EffectReports
     findings: HtmlBudget
+    lines: HtmlBudget
     prompts: HtmlBudget
     runs: HtmlBudgets
 
@@ -66,9 +71,11 @@ def parts(page: Page) -> Iterator[SkillPart]:
     sources = _Sources(
         {each.path: each for each in page.lint.skills},
         by_skill(page.lint),
+        needs_by_path(page.needs),
         book(page.origins, shelf, page.router),
         bench(page.origins, shelf, page.effects),
         HtmlBudget(FINDINGS),
+        HtmlBudget(NEEDS),
         HtmlBudget(PROMPTS),
         HtmlBudgets(HtmlBudget(TASKS), HtmlBudget(LINKS), HtmlBudget(VIEWS)),
     )
@@ -94,6 +101,7 @@ def _part(page: Page, record: SkillRecord, sources: _Sources) -> SkillPart:
         record.next,
         cut(page.own.descriptions.get(record.path, ""), _LONGEST),
         health(page.origins, record, sources.linted.get(record.path), sources.found, sources.findings, page.own.source),
+        needs(sources.needed.get(record.path), sources.lines),
         routing(record, sources.routes, sources.prompts),
         effect(record, sources.trials, sources.runs),
     )

@@ -1,0 +1,174 @@
+"""Particular files outside of the skill, beyond some repository."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skill_health.needs.model import EvidenceKind, Sign
+from skill_health.needs.reading.force import SectionUse, is_conditional, is_negated
+from skill_health.needs.reading.read import SkillReading, SkillStatement
+from skill_health.text.patterns import lazy
+
+ORDER = 9
+TITLE = "Existing code files (outside the skill)"
+MEANING = (
+    "Particular files outside of the skill must be there, which it names by path or kind: AGENTS.md, "
+    "package.json, a configuration, files of another skill."
+)
+
+_FILE = lazy(
+    r"`([~.\w<>{}$*/-]*[\w*>}-]\.(?:md|json|jsonl|ya?ml|toml|cfg|ini|conf|lock|config|csproj|sln|props|xml|"
+    r"gradle|mod|txt|py|ts|tsx|js|fc|sol|rs|go|env|config\.[jt]s|prisma|tf))`|"
+    r"(?<![\w/.])((?:~/|\./|\.[a-z][\w-]+/)[\w./-]{2,80}|AGENTS\.md|CLAUDE\.md|GEMINI\.md|MEMORY\.md|"
+    r"package\.json|pyproject\.toml|Cargo\.toml|go\.mod|tsconfig\.json|README\.md|CHANGELOG\.md|Makefile|"
+    r"Dockerfile|\.mcp\.json)(?![\w/])"
+)
+_READS = lazy(
+    r"\b(?:read|reads|load|loads|open|opens|parse|parses|check|checks|inspect|inspects|find|locate|from|edit|edits|update|updates|modify|modifies|"
+    r"consult|review|look (?:at|for|in|up)|scan|scans|use|uses|using|requires?|needs?|against|per|follow|in|"
+    r"input|verify|inputs?|defined|exists?|matches|extract|audit)\b"
+)
+_MAKES = lazy(
+    r"\b(?:creat|writ|sav|generat|output|produc|export|stor|append|scaffold|emit|add to|placed? in|put)\w*\b[^.\n]{0,50}$"
+)
+_SIBLING = lazy(
+    r"\b(?:invoke|load|use|run|follow(?:ing)?|dispatch(?:es)?(?: to)?|hand(?:s)? off to|delegate(?:s)? to|"
+    r"requires?|depends on|via|per|call|route(?:s)? to)\b[^.\n]{0,30}"
+    r"(?:the )?`/?([a-z][\w-]*(?::[a-z][\w-]*)?)` (?:skill|agent|workflow|snapshot)|\bskill:([a-z][\w-]+)"
+)
+_ALWAYS = frozenset(
+    (
+        "agents.md",
+        "claude.md",
+        "gemini.md",
+        "memory.md",
+        "package.json",
+        "pyproject.toml",
+        "cargo.toml",
+        "go.mod",
+        "tsconfig.json",
+        ".mcp.json",
+        "makefile",
+    )
+)
+_MADE = lazy(r"report|output|result|summary|draft|notes?\b|tmp|temp|example|sample|/tmp/|out\.|plan\.md|todo")
+
+
+def find(reading: SkillReading) -> Iterator[Sign]:
+    """Files that sentences and commands of the normal course read, and sibling skills that it hands work to."""
+    own = {file.rpartition("/")[2].lower() for file in reading.skill.files} | {
+        "skill.md",
+        reading.skill.file_name.lower(),
+    }
+    for statement in reading.statements_with(
+        (
+            ".md",
+            ".json",
+            ".y",
+            ".toml",
+            "~/",
+            "./",
+            ".lock",
+            ".c",
+            ".mod",
+            ".xml",
+            "makefile",
+            "dockerfile",
+            ".env",
+            ".t",
+            ".f",
+            ".s",
+            ".p",
+        )
+    ):
+        if statement.weight > 0 and statement.kind != "description":
+            yield from _of_statement(statement, reading, own)
+    for placed in reading.commands:
+        for word in placed.command.words:
+            name = _plain(word)
+            if name and placed.command.program in (
+                "cat",
+                "jq",
+                "wc",
+                "head",
+                "tail",
+                "less",
+                "grep",
+                "stat",
+                "test",
+                "[",
+                "yq",
+                "chmod",
+                "ls",
+            ):
+                base = name.rpartition("/")[2].lower()
+                if (
+                    (base in _ALWAYS or name.startswith(("~/", ".", "$HOME")))
+                    and base not in own
+                    and not _MADE.search(name)
+                ):
+                    yield reading.sign(0.6 * placed.weight, EvidenceKind.FILE, base, placed.line, placed.command.text)
+    yield from _plugin_files(reading)
+    if match := _ROUTER.search(reading.about):
+        yield reading.sign(0.7, EvidenceKind.FILE, "the skills that it routes to", reading.about_line, match[0])
+    for statement in reading.statements_with(("sub-skill", "subskill", "member skill", "sibling skill", "skill tool")):
+        yield reading.sign(0.5 * statement.weight, EvidenceKind.FILE, "other skills", statement.line, statement.shown)
+    for statement in reading.statements_with(("skill", "agent", "workflow")):
+        if statement.weight > 0 and statement.role not in (SectionUse.WHEN, SectionUse.ASIDE):
+            for match in _SIBLING.finditer(statement.text):
+                name = match[1] or match[2]
+                if name and name != reading.skill.name and not is_conditional(statement.text, match.start()):
+                    yield reading.sign(
+                        0.4 * statement.weight, EvidenceKind.FILE, f"skill {name}", statement.line, statement.shown
+                    )
+
+
+_ROUTER = lazy(
+    r"\b(?:router|routes? (?:to|requests?|between)|entry point for|dispatches to|orchestrat\w+ (?:the )?(?:other )?skills)\b"
+)
+_PLUGIN = lazy(r"\$\{?(?:CLAUDE|CODEX)?_?PLUGIN_ROOT\}?/([\w./<>{}*-]{2,120})")
+
+
+def _plugin_files(reading: SkillReading) -> Iterator[Sign]:
+    """Files of the plugin that the skill is in, outside of the skill."""
+    for nth, line in enumerate(reading.skill.lines, 1):
+        if "PLUGIN_ROOT" in line:
+            for match in _PLUGIN.finditer(line[:2_000]):
+                role = reading.role(nth)
+                if f"skills/{reading.skill.folder_name}/" not in match[1] and role.run > 0:
+                    yield reading.sign(0.7 * role.run, EvidenceKind.FILE, match[1].rstrip("/").rpartition("/")[2], nth)
+
+
+def _plain(word: str) -> str:
+    word = word.strip("\"'(){};,")
+    return word if 2 < len(word) < 120 and ("." in word) and not word.startswith(("-", "s/", "http")) else ""
+
+
+def _of_statement(statement: SkillStatement, reading: SkillReading, own: set[str]) -> Iterator[Sign]:
+    for match in _FILE.finditer(statement.shown.replace("\n", " ")):
+        name = match[1] or match[2]
+        base = name.rstrip("/.").rpartition("/")[2].lower()
+        before = statement.text[: match.start()]
+        if (
+            not base
+            or (base in own and not (base == "skill.md" and "/" in name))
+            or name.startswith(("http", "*."))
+            or _MADE.search(name.lower())
+            or name.split("/")[0] in ("references", "scripts", "assets", "reference", "templates")
+        ):
+            continue
+        if _MAKES.search(before[-70:]) or is_negated(statement.text, match.start(), match.end()):
+            continue
+        reads = _READS.search(before[-60:]) is not None
+        weight = (
+            (0.7 if base in _ALWAYS or name.startswith(("~/", ".")) else 0.45)
+            if reads
+            else 0.12
+            if base in _ALWAYS
+            else 0.05
+        )
+        if reads and name.startswith("../") and base == "skill.md":
+            weight = 1.0
+        if is_conditional(statement.text, match.start()) or "exists" in statement.text[match.end() : match.end() + 30]:
+            weight *= 0.4
+        yield reading.sign(weight * statement.weight, EvidenceKind.FILE, base, statement.line, statement.shown)

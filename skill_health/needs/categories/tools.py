@@ -1,0 +1,117 @@
+"""Command-line programs that must be installed beside a plain shell and the interpreter of a language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skill_health.needs.model import EvidenceKind, Sign
+from skill_health.needs.reading.programs import AMBIGUOUS, PLAIN, facts_of, installs_skill, is_tool
+from skill_health.needs.reading.read import PlacedCommand, SkillReading, phrase, signs_of_phrase
+from skill_health.text.patterns import lazy
+
+ORDER = 1
+TITLE = "Tool and CLI access"
+MEANING = "Programs must be installed that a plain shell lacks: git, gh, docker, npm, jq, ffmpeg, a vendor's CLI."
+
+_NAME = lazy(r"[a-z@][a-z0-9][a-z0-9._+@/-]{0,40}")
+_NO_PROGRAMS = frozenset(
+    "import from def const let var class try catch with async await and or not the is are was fallback prints each safe like runs run "
+    "prompt assert raise print require use include extends public private void int string struct package func fn enum type interface "
+    "open web_search web_fetch message skip describe expect given scenario feature step note todo usage example input output error "
+    "warning info name version description status".split()
+)
+"""Words of other languages, and of English, that begin lines of blocks which are called shell."""
+_ARGUMENT = lazy(r"^-|[/.$<>=\"'@:{]")
+_FEW_WORDS = 3
+_LANGUAGES = frozenset(("python", "javascript"))
+_SAME = {"py": "python", "js": "javascript", "ts": "javascript", "typescript": "javascript"}
+_HOSTS_OWN = frozenset(
+    ("claude", "codex", "gemini", "openclaw", "clawdbot", "clawhub", "clawdhub", "skills", "agent", "claw")
+)
+_WORKS_BY = lazy(
+    r"\b(?:using|via|with|through|by running) (?:the )?`?([a-z][a-z0-9-]{1,30})`?(?= |,|\.|;|\)|$)|"
+    r"(?<![\w./-])([a-z][a-z0-9]*(?:-[a-z0-9]+)*) (?:cli|command[- ]line)\b|"
+    r"(?<![\w./-])([a-z][a-z0-9]*(?:-[a-z0-9]+)+)(?![\w/])"
+)
+_PRODUCTS = frozenset(
+    "docker terraform ansible claude codex gemini openai cursor firebase supabase vercel netlify stripe "
+    "shopify twilio neo4j ghidra playwright puppeteer cypress selenium prisma chrome firefox postgres nginx "
+    "redis mongo mysql airflow dagster prefect latex blender obsidian whisper piper npm yarn pnpm vite next "
+    "webpack jest vitest mocha eslint prettier hardhat helm gradle maven composer rails poetry flask conda "
+    "anvil slither".split()
+)
+"""Names of products that descriptions mention without running them."""
+_MANAGERS = frozenset("brew apt apt-get dnf yum pacman apk snap choco winget scoop nix nix-env port".split())
+_INSTALLED = lazy(r"\b(?:install|add|get|tap)\b")
+_REQUIRED = phrase(
+    "installed|cli|command-line|in path|on path|on your path|$path|binary",
+    r"\b(?:requires?|needs?|must have|make sure|ensure|verify|check|install)\b[^.\n]{0,50}`([a-z][\w+-]{1,30})`[^.\n]{0,40}"
+    r"\b(?:installed|cli|command|in path|on (?:your |the )?path|binary|available)|"
+    r"`([a-z][\w+-]{1,30})`(?: cli| command| binary)?(?: is| must be| be)? (?:installed|available|(?:in|on) (?:your |the )?\$?path)",
+)
+
+
+def find(reading: SkillReading) -> Iterator[Sign]:
+    """Commands of the normal course, declared programs, and what the bundled scripts start."""
+    for name, line in reading.declared.programs:
+        if name not in PLAIN and is_tool(name):
+            yield reading.sign(1.0, EvidenceKind.DECLARED, name, line)
+    for placed in reading.commands:
+        if sign := _of_command(placed, reading):
+            yield sign
+    for script in reading.scripts:
+        for use in script.uses:
+            if use.kind == "program" and is_tool(use.name) and facts_of(use.name).listed and use.name not in _MANAGERS:
+                weight = 1.0 if script.weight >= 0.7 else 0.5 * script.weight
+                yield reading.sign(
+                    weight, EvidenceKind.SCRIPT, use.name, use.line, f"{script.file} runs {use.name}", script.path
+                )
+    for match in _WORKS_BY.finditer(reading.about):
+        for name in filter(None, match.groups()):
+            if (
+                name not in AMBIGUOUS
+                and name not in PLAIN
+                and is_tool(name)
+                and facts_of(name).listed
+                and name not in _PRODUCTS
+            ):
+                yield reading.sign(0.6, EvidenceKind.PROGRAM, name, reading.about_line, name)
+    for sign in signs_of_phrase(reading, _REQUIRED, 1.0, ""):
+        if is_tool(sign.evidence.subject):
+            yield sign
+
+
+def _of_command(placed: PlacedCommand, reading: SkillReading) -> Sign | None:
+    command = placed.command
+    name = command.program
+    if command.is_path or not name or not is_tool(name) or name in _HOSTS_OWN or not _NAME.fullmatch(name):
+        return None
+    facts = facts_of(name)
+    if name in _MANAGERS:
+        return None
+    if installs_skill(name, command.words):
+        return None
+    if not facts.listed:
+        # A name that nobody knows is a program where a block of commands runs it with arguments.
+        if (
+            placed.source != "block"
+            or not command.words
+            or "(" in command.text.split(" ")[0]
+            or "=" in command.words[0][:2]
+        ):
+            return None
+        if name.endswith((".py", ".sh", ".js", ":")) or name in reading.skill.files or name in _NO_PROGRAMS:
+            return None
+        if not any(_ARGUMENT.search(word) for word in command.words) and len(command.words) > _FEW_WORDS:
+            return None
+        weight = 0.7
+    else:
+        weight = 1.0
+    if name == "curl" and {_SAME.get(each.language, each.language) for each in reading.snippets} >= _LANGUAGES:
+        # One of several ways to make the same call.
+        weight *= 0.3
+    if name in ("curl", "wget") and "install" in command.text:
+        weight *= 0.4
+    if name == "git" and command.words[:1] == ("clone",):
+        weight *= 0.5
+    return reading.sign(weight * placed.weight, EvidenceKind.COMMAND, name, placed.line, command.text)
