@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     "--port", type=click.IntRange(0, 65535), default=8000, help="Port on 127.0.0.1; 0 means any free one (8000)."
 )
 @click.option("--reports", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
-@click.option("--title", metavar="TEXT", help="Title of the page (Skill health).")
+@click.option("--title", metavar="TEXT", help="Title of the page (the name of the repository, else Skill health).")
 @click.option("--open", "open_", is_flag=True, help="Open it in the browser, too.")
 @common_options
 @click.pass_context
