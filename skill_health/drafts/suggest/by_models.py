@@ -15,11 +15,18 @@ from typing import TextIO
 
 from skill_health.bench.budget import beyond_caps
 from skill_health.bench.progress import write_progress
+from skill_health.bench.run_folder import load_result_records, runs_folder
 from skill_health.bench.schedule import INTERRUPTED
 from skill_health.core.errors import AbortedError, GateError, UsageError
 from skill_health.documents.router_manifest import FrozenSelection
 from skill_health.drafts.material import DraftingCollection
-from skill_health.drafts.suggest.measure import Rights, SplitPrompts, exchange_description
+from skill_health.drafts.suggest.measure import (
+    Rights,
+    SplitPrompts,
+    exchange_description,
+    is_testable,
+    keep_answered,
+)
 from skill_health.router.inputs import RouterInputs
 from skill_health.router.listing import FULL
 from skill_health.router.plan.choices import RouterChoices, RouterOptions, choices
@@ -29,6 +36,7 @@ from skill_health.router.plan.prepare import PreparedSweep, prepare
 from skill_health.router.records import ListedSkill, Prompt, RoutingResult
 from skill_health.router.routers._load import LOCAL, resolve
 from skill_health.router.run.conduct import AnsweredRun, RouterRunOptions, answer_prompts
+from skill_health.router.runs import ROUTER
 from skill_health.router.template import load_template
 
 FOLDER = "suggesting"
@@ -145,14 +153,38 @@ class ModelPanel:
             write_progress(self._terms.stream, f"{run}: {len(prepared.plan.prompts)} {what}\n")
         ended = answer_prompts(prepared, limits, self._terms.stream)
         self.charge(ended.spent)
-        self.runs.append(run)
         if ended.left:
-            self._refuse_incomplete(ended)
+            _refuse_incomplete(ended)
         self._trust(ended)
-        costs = [result.cost_usd for result in ended.results]
+        return self._take(run, ended.results, prepared.plan.prompts)
+
+    def route_sealed(self, before: str, after: str) -> tuple[Rights, Rights]:
+        """How the models route the sealed prompts with each of two descriptions; raises as `route` does.
+
+        Where the answers were enough once, what was missing stays so: asking for it would be a second look.
+        """
+        sealed, texts = self._prompts.sealed, (before, after)
+        stored = [self._complete(text) for text in texts]
+        rights = [read_rights(results, sealed, self.models) for results in stored]
+        if not is_testable(keep_answered(sealed, rights), sealed):
+            return self.route(before, sealed=True), self.route(after, sealed=True)
+        for text, results in zip(texts, stored, strict=True):
+            self._take(self.begin(text, sealed=True), results, sealed)
+        return rights[0], rights[1]
+
+    def _complete(self, description: str) -> tuple[RoutingResult, ...]:
+        """The results of the run on the sealed prompts where each call has one, if only an error; else none."""
+        run = self.begin(description, sealed=True)
+        prepared = self._prepare(description, sealed=True)
+        results = load_result_records(os.path.join(runs_folder(self._reports, ROUTER), run), RoutingResult)
+        return results if {result.key for result in results}.issuperset(prepared.plan.keys()) else ()
+
+    def _take(self, run: str, results: Sequence[RoutingResult], prompts: Sequence[Prompt]) -> Rights:
+        self.runs.append(run)
+        costs = [result.cost_usd for result in results]
         known = self.cost is not None and None not in costs
         self.cost = math.fsum([self.cost or 0.0, *(cost or 0.0 for cost in costs)]) if known else None
-        return read_rights(ended.results, prepared.plan.prompts, self.models)
+        return read_rights(results, prompts, self.models)
 
     def _prepare(self, description: str, *, sealed: bool) -> PreparedSweep:
         collection, terms = self._collection, self._terms
@@ -177,14 +209,6 @@ class ModelPanel:
             concurrency=terms.limits.concurrency,
         )
 
-    def _refuse_incomplete(self, ended: AnsweredRun) -> None:
-        if ended.reason == INTERRUPTED:
-            raise KeyboardInterrupt
-        larger = " with a larger cap" if ended.capped else ""
-        raise AbortedError(
-            f"incomplete: {ended.left} calls have no result ({ended.reason}); run the same command again{larger} to continue"
-        )
-
     def _trust(self, ended: AnsweredRun) -> None:
         """Take note of the instrument check, which the first run makes."""
         if self._checked:
@@ -197,6 +221,15 @@ class ModelPanel:
             )
         if failed:
             self.notes.append(f"the instrument check failed for {failed}: these figures are not to be trusted")
+
+
+def _refuse_incomplete(ended: AnsweredRun) -> None:
+    if ended.reason == INTERRUPTED:
+        raise KeyboardInterrupt
+    larger = " with a larger cap" if ended.capped else ""
+    raise AbortedError(
+        f"incomplete: {ended.left} calls have no result ({ended.reason}); run the same command again{larger} to continue"
+    )
 
 
 def choose_panel(models: tuple[str, ...], reps: int | None, seed: int, collection: DraftingCollection) -> RouterChoices:

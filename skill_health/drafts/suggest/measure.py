@@ -111,7 +111,7 @@ def keep_answered(prompts: Sequence[Prompt], measured: Sequence[Rights]) -> tupl
 
 def is_testable(answered: Sequence[Prompt], prompts: Sequence[Prompt]) -> bool:
     """Whether so few prompts are missing that the others can stand for them."""
-    return bool(answered) and 1 - len(answered) / len(prompts) <= MOST_MISSING
+    return bool(answered) and (len(prompts) - len(answered)) / len(prompts) <= MOST_MISSING
 
 
 def cluster_differences(prompts: Sequence[Prompt], before: Rights, after: Rights) -> list[list[float]]:

@@ -68,11 +68,12 @@ class SuggestionBench:
         """The same by the free routers."""
         return self._route(description, self.prompts.train)
 
-    def on_sealed(self, description: str) -> Rights:
-        """How a description routes the sealed prompts."""
-        return (
-            self.panel.route(description, sealed=True) if self.panel else self._route(description, self.prompts.sealed)
-        )
+    def on_sealed(self, candidate: str) -> tuple[Rights, Rights]:
+        """How today's description and a candidate route the sealed prompts."""
+        today, sealed = self.skill.description, self.prompts.sealed
+        if self.panel:
+            return self.panel.route_sealed(today, candidate)
+        return self._route(today, sealed), self._route(candidate, sealed)
 
     def name_measure(self) -> list[str]:
         """By what the sealed prompts are measured. Models that are asked anew are another measure: answers vary."""
@@ -178,7 +179,7 @@ def _confirm(bench: SuggestionBench, best: MeasuredCandidate, time: datetime) ->
     sealed = bench.prompts.sealed
     measure = bench.name_measure()
     use = count_use(bench.collection, bench.skill, best.description, sealed, measure, bench.seed, time)
-    before, after = bench.on_sealed(bench.skill.description), bench.on_sealed(best.description)
+    before, after = bench.on_sealed(best.description)
     answered = keep_answered(sealed, (before, after))
     known = SealedConfirmation(
         answered=len(answered), today=None, candidate=None, difference=None, moved=0, use=use.number,
