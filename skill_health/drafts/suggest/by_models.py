@@ -135,8 +135,10 @@ class ModelPanel:
         key = (description, sealed)
         if key not in self._begun:
             prepared = self._prepare(description, sealed=sealed)
-            with prepared.place.open(prepared.keys):
-                self._begun[key] = os.path.basename(prepared.place.folder)
+            if prepared.place.stored is None:
+                with prepared.place.open(prepared.keys):
+                    pass
+            self._begun[key] = os.path.basename(prepared.place.folder)
         return self._begun[key]
 
     def route(self, description: str, *, sealed: bool) -> Rights:
