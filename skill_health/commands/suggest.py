@@ -69,7 +69,7 @@ def suggest_description_command(skill: str, **options: Any) -> int:
     from skill_health.documents._record import encode_record
     from skill_health.drafts.material import choose_skills, collection_of, load_collection
     from skill_health.drafts.suggest.candidates import judge_candidates, read_candidates
-    from skill_health.drafts.suggest.measure import FREE, split_prompts
+    from skill_health.drafts.suggest.measure import FREE, require_statistics, split_prompts
     from skill_health.drafts.suggest.render import suggestion_text
     from skill_health.drafts.suggest.suggest import SuggestionBench, suggest_description
     from skill_health.router.prompts._load import refuse_bad_records
@@ -80,6 +80,7 @@ def suggest_description_command(skill: str, **options: Any) -> int:
         raise click.UsageError("--resume and --no-resume exclude each other")
     if not options["files"] and not options["model"]:
         raise click.UsageError("give candidates: --candidate FILE, or --model PROVIDER:MODEL to have some written")
+    require_statistics()
     collection = load_collection(
         collection_of((skill,), options["collection"]), options["config_file"], options["namesakes"]
     )

@@ -260,6 +260,31 @@ def test_what_was_judged_is_not_looked_at_again(tmp_path: Path, suggest: Callabl
     assert [use["number"] for use in uses(tmp_path)] == [1]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["server_error", "wrong_key", "no_credit"])
+def test_a_model_that_nobody_answers_for_is_an_aborted_run(
+    tmp_path: Path, suggest: Callable[..., Any], kind: str
+) -> None:
+    down = True
+    with Loopback(lambda seen: failure(seen, kind) if down else by_listing(seen)) as server:
+        done = suggest(server)
+        assert done.returncode == 3 and not done.stdout and drafts_made.KEY not in done.stderr, done.stderr
+        assert not any(map(is_sealed, server.seen))
+        down = False
+        assert suggest(server).returncode == 0
+    assert [use["number"] for use in uses(tmp_path)] == [1]
+    written = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not any(drafts_made.KEY.encode() in each for each in written)
+
+
+@pytest.mark.slow
+def test_a_router_that_there_is_not_is_found_out_before_anything_is_paid(suggest: Callable[..., Any]) -> None:
+    with Loopback(by_listing) as server:
+        for more in (("--routers", "nothing"), ("--routers", "nothing", "--model", "writer:m")):
+            assert suggest(server, *more).returncode == 2
+        assert not server.seen
+
+
 def test_a_free_router_is_no_model(suggest: Callable[..., Any]) -> None:
     with Loopback(by_listing) as server:
         free = suggest(server, "--models", "lexical")

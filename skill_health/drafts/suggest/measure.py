@@ -124,12 +124,17 @@ def cluster_differences(prompts: Sequence[Prompt], before: Rights, after: Rights
     return list(sums.values())
 
 
+def require_statistics() -> None:
+    """Raise UsageError where the libraries for intervals and tests are not installed."""
+    if not stats.installed():
+        raise UsageError(f"intervals need numpy and scipy: {installation('bench')}")
+
+
 def compare_rights(rows: Sequence[Sequence[float]], seed: int) -> tuple[Estimate, Figure]:
     """The mean difference with its interval and the sign-flip p, as an estimate and as a report holds it.
 
-    Raises UsageError where the libraries for that are not installed.
+    Raises UsageError as `require_statistics` does.
     """
-    if not stats.installed():
-        raise UsageError(f"intervals need numpy and scipy: {installation('bench')}")
+    require_statistics()
     found = replace(difference(rows, seed), n=int(sum(row[1] for row in rows)), clusters=len(rows))
     return found, number(found)

@@ -148,9 +148,10 @@ def _select(bench: SuggestionBench, candidates: Sequence[DescriptionCandidate]) 
     if not texts:
         return _Selection((), tuple(_unmeasured(*each) for each in enumerate(candidates, 1)), None, None)
     asked = (bench.skill.description, *texts)
+    # What costs nothing comes first: a router that there is not is found out before models are asked.
+    beside = {text: mean_right(bench.free_on_train(text), train) for text in asked} if bench.panel else {}
     rights = {text: bench.on_train(text) for text in asked}
     answered = keep_answered(train, tuple(rights.values()))
-    beside = {text: mean_right(bench.free_on_train(text), train) for text in asked} if bench.panel else {}
     today = rights[bench.skill.description]
     measured = []
     for number, each in enumerate(candidates, 1):
