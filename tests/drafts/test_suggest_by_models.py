@@ -172,7 +172,7 @@ def test_an_error_is_no_wrong_answer(tmp_path: Path, suggest: Callable[..., Any]
 def test_caps_hold_over_all_runs(tmp_path: Path, suggest: Callable[..., Any]) -> None:
     with Loopback(by_listing) as server:
         refused = suggest(server, capped=False)
-        assert refused.returncode == 2 and "checker:m" in refused.stderr and not server.seen
+        assert refused.returncode == 2 and "--max-runs" in refused.stderr and not server.seen
         dry = suggest(server, "--dry-run", env={})
         assert dry.returncode == 0 and f"forecast: {ALL - CHECK} calls" in dry.stderr, dry.stderr
         assert not server.seen and not (tmp_path / "reports").exists()

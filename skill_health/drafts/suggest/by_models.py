@@ -106,28 +106,30 @@ class ModelPanel:
         self._spent = (self._spent[0] + spent[0], self._spent[1] + spent[1])
 
     def forecast_lines(self, candidates: Sequence[str]) -> Iterator[str]:
-        """What it takes to measure these candidates and to confirm one of them, which caps are below that.
+        """What it takes to measure these candidates and to confirm the dearest of them, and which caps are below that.
 
         Raises UsageError for a missing key or package, for questions that do not fit into a model, and where paid
         models would be asked without a cap.
         """
         today, limits = self._skill.description, self._terms.limits
         selecting = [self._prepare(text, sealed=False) for text in (today, *candidates)]
-        longest = max(candidates, key=len, default=today)
-        confirming = [self._prepare(text, sealed=True) for text in (today, longest)]
-        first = selecting[0]
+        confirming = [
+            self._prepare(today, sealed=True),
+            max((self._prepare(text, sealed=True) for text in candidates), key=_count_bytes),
+        ]
+        prepared, first = [*selecting, *confirming], selecting[0]
         if not self._terms.uncapped and not self._terms.keyless:
             capped = limits.max_runs is not None or limits.max_usd is not None
             refuse_uncapped(first.plan.models, capped, first.prices)
-        each = [[told.load for told in prepared.forecast.models] for prepared in (*selecting, *confirming)]
-        loads = [_add_loads(parts) for parts in zip(*each, strict=True)]
-        sealed = sum(prepared.forecast.calls for prepared in confirming)
-        notes = [*first.forecast.notes, f"{sealed:,} of the calls confirm the best candidate, if one is ahead"]
-        told = forecast(loads, first.prices.version, notes)
-        yield from told.lines()
-        done = sum(len(prepared.place.done) for prepared in (*selecting, *confirming))
-        if done:
-            yield f"{done:,} answers are there already (--no-resume asks anew); caps count them"
+        parts = zip(*([told.load for told in each.forecast.models] for each in prepared), strict=True)
+        sealed = sum(each.forecast.calls for each in confirming)
+        notes = [*first.forecast.notes, f"{sealed:,} of the calls at most confirm a candidate, and none if no one is ahead"]
+        told = forecast([_add_loads(loads) for loads in parts], first.prices.version, notes)
+        if told.calls:
+            yield from told.lines()
+        if done := sum(len(each.place.done) for each in prepared):
+            left = "" if told.calls else ", and nothing is left to ask"
+            yield f"{done:,} answers are there already (--no-resume asks anew){left}; caps count them"
         yield from beyond_caps(told.calls, told.usd_low, limits.max_runs, limits.max_usd)
 
     def begin(self, description: str, *, sealed: bool) -> str:
@@ -256,6 +258,11 @@ def read_rights(results: Sequence[RoutingResult], prompts: Sequence[Prompt], mod
             shares = [sum(pick == prompt.target for pick in picks) / len(picks) for picks in mine]
             found[prompt.prompt_id] = math.fsum(shares) / len(shares)
     return found
+
+
+def _count_bytes(prepared: PreparedSweep) -> int:
+    """How much a run has left to send."""
+    return sum(told.load.input_bytes for told in prepared.forecast.models)
 
 
 def _add_loads(loads: Sequence[Load]) -> Load:
