@@ -35,7 +35,7 @@ AT_ONCE = 64
 class RouterRunOptions:
     """How a run is made, which is no part of what it asks.
 
-    Caps count the attempts and dollars `before` it, too, where a command makes several runs. `checked`: another of these
+    Caps count the attempts and dollars `before` it, too, where a command makes several runs. `checked`: one of these
     has made the instrument check.
     """
 

@@ -123,7 +123,10 @@ class ModelPanel:
             refuse_uncapped(first.plan.models, capped, first.prices)
         parts = zip(*([told.load for told in each.forecast.models] for each in prepared), strict=True)
         sealed = sum(each.forecast.calls for each in confirming)
-        notes = [*first.forecast.notes, f"{sealed:,} of the calls at most confirm a candidate, and none if no one is ahead"]
+        notes = [
+            *first.forecast.notes,
+            f"{sealed:,} of the calls at most confirm a candidate, and none if no one is ahead",
+        ]
         told = forecast([_add_loads(loads) for loads in parts], first.prices.version, notes)
         if told.calls:
             yield from told.lines()
