@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
 from skill_health.needs.reading.force import SectionUse, is_conditional, is_negated
-from skill_health.needs.reading.read import SkillReading, SkillStatement
+from skill_health.needs.reading.read import SkillReading, SkillStatement, phrase, signs_of_phrase
 from skill_health.text.patterns import lazy
 
 ORDER = 9
@@ -81,8 +81,13 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             ".p",
         )
     ):
-        if statement.weight > 0 and statement.kind != "description":
+        if statement.weight <= 0:
+            continue
+        if statement.kind != "description":
             yield from _of_statement(statement, reading, own)
+        elif (match := _ABOUT_FILE.search(statement.text)) and (name := match[1] or match[2]) not in own:
+            if not _MAKES.search(statement.text[: match.start()][-70:]):
+                yield reading.sign(0.5 * statement.weight, EvidenceKind.FILE, name, statement.line, statement.shown)
     for placed in reading.commands:
         for word in placed.command.words:
             name = _plain(word)
@@ -107,8 +112,10 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                     and base not in own
                     and not _MADE.search(name)
                 ):
-                    yield reading.sign(0.6 * placed.weight, EvidenceKind.FILE, base, placed.line, placed.command.text)
+                    yield reading.sign(0.7 * placed.weight, EvidenceKind.FILE, base, placed.line, placed.command.text)
     yield from _plugin_files(reading)
+    yield from _neighbours(reading)
+    yield from signs_of_phrase(reading, _PLAN, 0.4, "")
     if match := _ROUTER.search(reading.about):
         yield reading.sign(0.7, EvidenceKind.FILE, "the skills that it routes to", reading.about_line, match[0])
     for statement in reading.statements_with(("sub-skill", "subskill", "member skill", "sibling skill", "skill tool")):
@@ -121,6 +128,28 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                     yield reading.sign(
                         0.4 * statement.weight, EvidenceKind.FILE, f"skill {name}", statement.line, statement.shown
                     )
+
+
+_ABOUT_FILE = lazy(
+    r"(?<![\w/.])((?:[\w-]+\.)?[\w-]*\.(?:json|ya?ml|toml|csproj|vbproj|sln|config|lock|props|ini|cfg|gradle))\b|\b(agents\.md|claude\.md|gemini\.md|memory\.md)\b"
+)
+_PLAN = phrase(
+    "plan|spec|lock|config|project file|manifest|compose",
+    r"\b(?:read|load|open|parse|edit|updat\w+|modify|check|inspect|follow|use|from|against|in|requires?|needs?|given|existing|the|your|accepts?)\b"
+    r"[^.\n]{0,20}\b((?:plan|spec|lock|config(?:uration)?|settings|project|compose|solution|manifest|workflow|policy|schema) files?)\b",
+)
+_NEIGHBOUR = lazy(r"\]\(((?:\.\./)+[\w./-]+)(?:#[^)]*)?\)|(?<![\w/.])((?:\.\./){1,4}[\w./-]+)|(?<![\w@`.])@((?:[\w.-]+/)+[\w.-]+\.\w+)")
+
+
+def _neighbours(reading: SkillReading) -> Iterator[Sign]:
+    """Files beside the skill's own folder that the text links to or reads."""
+    for nth, line in enumerate(reading.skill.lines, 1):
+        if "../" in line or "@" in line:
+            for match in _NEIGHBOUR.finditer(line[:2_000]):
+                role = reading.role(nth)
+                if role in (SectionUse.MAIN, SectionUse.REQUIRED, SectionUse.WHEN):
+                    name = next(filter(None, match.groups()))
+                    yield reading.sign(0.35 * role.says, EvidenceKind.FILE, name.lstrip("./"), nth)
 
 
 _ROUTER = lazy(

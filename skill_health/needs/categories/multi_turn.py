@@ -61,6 +61,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         if (
             match is None
             or statement.weight <= 0
+            or (statement.kind == "description" and "human" in match[0])
             or _NEVER_ASKS.search(statement.text)
             or ("for each" in statement.text and "user" not in statement.text)
         ):

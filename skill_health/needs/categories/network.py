@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
+from skill_health.needs.reading.clients import client_signs
 from skill_health.needs.reading.force import SectionUse
 from skill_health.needs.reading.packages import PACKAGES, client_imports
 from skill_health.needs.reading.products import product_signs
@@ -151,6 +152,8 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             yield reading.sign(
                 0.8 * statement.weight, EvidenceKind.HOST, "an address of a service", statement.line, statement.shown
             )
+    for sign in client_signs(reading, 1.0):
+        yield sign._replace(weight=sign.weight * offline)
     yield from remote_signs(reading, 0.9, own_content=False)
     for sign in product_signs(reading, 0.5):
         yield sign

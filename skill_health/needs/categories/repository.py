@@ -8,6 +8,7 @@ from skill_health.needs.model import EvidenceKind, Sign
 from skill_health.needs.reading.force import is_negated
 from skill_health.needs.reading.git import git_signs
 from skill_health.needs.reading.read import SkillReading, phrase, signs_of_phrase
+from skill_health.needs.reading.themes import CODE_WORDS, theme_signs
 from skill_health.text.patterns import lazy
 
 ORDER = 8
@@ -76,6 +77,10 @@ _PROJECT_PATH = lazy(
     r"/path/to/)(?:my-|your-)?(?:project|repo|codebase|app)\b|^<(?:project|repo|codebase|path-to-(?:project|"
     r"repo))"
 )
+_CHECKOUT = lazy(
+    r"\b(?:repo(?:sitory)?|source|existing|local|git|the|a) checkout\b(?! (?:page|flow|process|session|step|form|button))|\bcheckout of\b|\bbase code\b|\b(?:local|existing|a) clone of\b"
+)
+_ROOT = lazy(r"rev-parse --show-toplevel|\$\{?REPO(?:_ROOT|_DIR)?\b")
 _SCRATCH = lazy(
     r"\b(?:scaffold|bootstrap|from scratch|create (?:a )?new (?:project|app)|new project|starter|boilerplate|set(?:s|ting)? up a new|initiali[sz]e a)"
 )
@@ -91,6 +96,8 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         yield reading.sign(0.75 * scratch, EvidenceKind.SENTENCE, "what it is for", reading.about_line, match[0])
     for placed in reading.commands:
         command = placed.command
+        if _ROOT.search(command.text):
+            yield reading.sign(0.6 * placed.weight, EvidenceKind.COMMAND, "its root", placed.line, command.text)
         if command.program in _BUILDERS and (not command.words or command.words[0] in _TASKS):
             yield reading.sign(
                 0.45 * placed.weight * scratch, EvidenceKind.COMMAND, command.program, placed.line, command.text
@@ -107,6 +114,10 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 placed.line,
                 command.text,
             )
+    yield from theme_signs(reading, CODE_WORDS, 0.2 * scratch)
+    for statement in reading.statements_with(("checkout", "base code", "clone of")):
+        if statement.weight > 0 and (match := _CHECKOUT.search(statement.text)):
+            yield reading.sign(0.6 * statement.weight, EvidenceKind.SENTENCE, match[0], statement.line, statement.shown)
     for sign in git_signs(reading):
         yield sign._replace(weight=sign.weight)
     for sign in signs_of_phrase(reading, _SAID, 0.6, "", conditional=0.7):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
+from skill_health.needs.reading.clients import client_content_signs, client_signs
 from skill_health.needs.reading.products import product_signs
 from skill_health.needs.reading.programs import facts_of
 from skill_health.needs.reading.read import SkillReading, phrase, signs_of_phrase
@@ -96,6 +97,8 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                     f"{script.file} runs {use.name}",
                     script.path,
                 )
+    yield from client_signs(reading, 0.3)
+    yield from client_content_signs(reading, 0.4)
     yield from remote_signs(reading, 0.7, own_content=True)
     for sign in product_signs(reading, 0.7):
         yield sign

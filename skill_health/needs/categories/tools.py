@@ -94,8 +94,7 @@ def _of_command(placed: PlacedCommand, reading: SkillReading) -> Sign | None:
     if not facts.listed:
         # A name that nobody knows is a program where a block of commands runs it with arguments.
         if (
-            placed.source != "block"
-            or not command.words
+            not command.words
             or "(" in command.text.split(" ")[0]
             or "=" in command.words[0][:2]
         ):

@@ -1,0 +1,45 @@
+"""Command-line clients of services outside, known by what a text has them do: they log in, then ask and change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from skill_health.needs.model import EvidenceKind, Sign
+from skill_health.needs.reading.programs import facts_of, is_tool
+from skill_health.needs.reading.read import PlacedCommand, SkillReading
+
+_LOGS_IN = frozenset("login auth signin sign-in logout whoami".split())
+_HELD = frozenset(
+    "list ls get show describe search read view status logs pull edit update delete assign complete close comment comments query "
+    "deploy download export tail events history inbox publish".split()
+)
+_NO_CLIENTS = frozenset("git npm pnpm yarn pip docker cargo dotnet brew systemctl codex claude gemini openclaw clawdbot".split())
+_NEAR = 3
+
+
+def client_signs(reading: SkillReading, weight: float) -> Iterator[Sign]:
+    """A sign for each command that logs a client in."""
+    for placed in _logins(reading):
+        yield reading.sign(
+            weight * placed.weight, EvidenceKind.COMMAND, placed.command.program, placed.line, placed.command.text
+        )
+
+
+def client_content_signs(reading: SkillReading, weight: float) -> Iterator[Sign]:
+    """A sign for each command by which a client that logs in reads or changes what its service holds."""
+    clients = {placed.command.program for placed in _logins(reading)}
+    for placed in reading.commands:
+        words = placed.command.words[:_NEAR]
+        if placed.command.program in clients and _HELD.intersection(words) and not _LOGS_IN.intersection(words):
+            subject = f"{placed.command.program} {placed.command.words[0]}"
+            yield reading.sign(weight * placed.weight, EvidenceKind.COMMAND, subject, placed.line, placed.command.text)
+
+
+def _logins(reading: SkillReading) -> Iterator[PlacedCommand]:
+    for placed in reading.commands:
+        name = placed.command.program
+        if not name or placed.command.is_path or not is_tool(name) or name in _NO_CLIENTS:
+            continue
+        tags = facts_of(name).tags
+        if _LOGS_IN.intersection(placed.command.words[:2]) and (not facts_of(name).listed or "auth" in tags):
+            yield placed
