@@ -29,7 +29,7 @@ _SAID = phrase(
     r"\b(log(?:ged)?[ -]?in|sign(?:ed)?[ -]in|authenticated?|authentication|authorize)\b (?:with|to|via|using|"
     r"first|once|through|is required|required|before|status)|"
     r"\b(?:must be|be|is|are|you're|been|user is|already) (logged in|authenticated|signed in)\b|"
-    r"\b(?:requires?|needs?|have|create|active|paid|free) (?:an? )?[\w ]{0,24}\b(account|subscription)\b|"
+    r"\b(?:requires?|needs?|have|active) (?:an? )?[\w ]{0,24}\b(account|subscription)\b|"
     r"\b(oauth(?: ?2(?:\.0)?)?) (?:flow|login|grant|token|authentication|consent)\b|\baccept (?:the "
     r")?(?:model )?(licen[cs]e)|\b(gated)\b model|\b(api[_ -]?key)\b (?:from|is|in|at|required|via)\b",
 )
@@ -91,7 +91,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 placed.line,
                 placed.command.text,
             )
-        if placed.command.program in ("codex", "gemini", "claude") and any(
+        if placed.command.program in ("codex", "gemini") and any(
             word in ("exec", "-p", "--print") for word in words
         ):
             yield reading.sign(

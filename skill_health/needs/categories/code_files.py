@@ -60,6 +60,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         "skill.md",
         reading.skill.file_name.lower(),
     }
+    own |= _made(reading)
     for statement in reading.statements_with(
         (
             ".md",
@@ -87,7 +88,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             yield from _of_statement(statement, reading, own)
         elif (match := _ABOUT_FILE.search(statement.text)) and (name := match[1] or match[2]) not in own:
             if not _MAKES.search(statement.text[: match.start()][-70:]):
-                yield reading.sign(0.5 * statement.weight, EvidenceKind.FILE, name, statement.line, statement.shown)
+                yield reading.sign(0.8 * statement.weight, EvidenceKind.FILE, name, statement.line, statement.shown)
     for placed in reading.commands:
         for word in placed.command.words:
             name = _plain(word)
@@ -116,6 +117,9 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     yield from _plugin_files(reading)
     yield from _neighbours(reading)
     yield from signs_of_phrase(reading, _PLAN, 0.4, "")
+    for statement in reading.statements_with(("`.", "`*.")):
+        for match in _KIND.finditer(statement.text):
+            yield reading.sign(0.35 * statement.weight, EvidenceKind.FILE, f"{match[1]} files", statement.line, statement.shown)
     if match := _ROUTER.search(reading.about):
         yield reading.sign(0.7, EvidenceKind.FILE, "the skills that it routes to", reading.about_line, match[0])
     for statement in reading.statements_with(("sub-skill", "subskill", "member skill", "sibling skill", "skill tool")):
@@ -133,11 +137,13 @@ def find(reading: SkillReading) -> Iterator[Sign]:
 _ABOUT_FILE = lazy(
     r"(?<![\w/.])((?:[\w-]+\.)?[\w-]*\.(?:json|ya?ml|toml|csproj|vbproj|sln|config|lock|props|ini|cfg|gradle))\b|\b(agents\.md|claude\.md|gemini\.md|memory\.md)\b"
 )
+_KIND = lazy(r"`\*?(\.(?:py|tsx?|jsx?|cs|fc|func|sol|rs|go|java|kt|swift|c|h|cpp|csproj|vbproj|sln|tf|ya?ml|toml|xaml|sql|vue|rb|php))`")
 _PLAN = phrase(
     "plan|spec|lock|config|project file|manifest|compose",
     r"\b(?:read|load|open|parse|edit|updat\w+|modify|check|inspect|follow|use|from|against|in|requires?|needs?|given|existing|the|your|accepts?)\b"
     r"[^.\n]{0,20}\b((?:plan|spec|lock|config(?:uration)?|settings|project|compose|solution|manifest|workflow|policy|schema) files?)\b",
 )
+_PASSING = lazy(r"\b(?:see|also)\b|\u2192")
 _NEIGHBOUR = lazy(r"\]\(((?:\.\./)+[\w./-]+)(?:#[^)]*)?\)|(?<![\w/.])((?:\.\./){1,4}[\w./-]+)|(?<![\w@`.])@((?:[\w.-]+/)+[\w.-]+\.\w+)")
 
 
@@ -147,7 +153,8 @@ def _neighbours(reading: SkillReading) -> Iterator[Sign]:
         if "../" in line or "@" in line:
             for match in _NEIGHBOUR.finditer(line[:2_000]):
                 role = reading.role(nth)
-                if role in (SectionUse.MAIN, SectionUse.REQUIRED, SectionUse.WHEN):
+                passing = _PASSING.search(line[: match.start()].lower()) is not None
+                if not passing and role in (SectionUse.MAIN, SectionUse.REQUIRED, SectionUse.WHEN):
                     name = next(filter(None, match.groups()))
                     yield reading.sign(0.35 * role.says, EvidenceKind.FILE, name.lstrip("./"), nth)
 
@@ -166,6 +173,17 @@ def _plugin_files(reading: SkillReading) -> Iterator[Sign]:
                 role = reading.role(nth)
                 if f"skills/{reading.skill.folder_name}/" not in match[1] and role.run > 0:
                     yield reading.sign(0.7 * role.run, EvidenceKind.FILE, match[1].rstrip("/").rpartition("/")[2], nth)
+
+
+def _made(reading: SkillReading) -> set[str]:
+    """The names of files that some sentence has the skill write."""
+    return {
+        (match[1] or match[2]).rstrip("/.").rpartition("/")[2].lower()
+        for statement in reading.statements
+        if statement.weight > 0
+        for match in _FILE.finditer(statement.shown)
+        if _MAKES.search(statement.text[: match.start()][-70:])
+    } - _ALWAYS
 
 
 def _plain(word: str) -> str:

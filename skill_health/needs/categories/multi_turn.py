@@ -14,9 +14,9 @@ TITLE = "Multi-turn evaluation support"
 MEANING = "The user must be asked, must answer, approve or choose in the middle of the work."
 
 _ASK = phrase(
-    "human-in|human in|ユーザー|用户|使用者|question|interview|answer|ask|wait for|confirm|approv|interview|"
+    "prompt|raise|discuss|human-in|human in|ユーザー|用户|使用者|question|interview|answer|ask|wait for|confirm|approv|interview|"
     "askuserquestion|sign-off|sign off|user to choose|user choose|user select|user pick|go-ahead|user ok",
-    r"\bone question at a time\b|\bask first\b|\bguided interview\b|\bhear the answer\b|\bstop and ask\b|"
+    r"\bprompts? (?:the )?user (?:for|to)\b|\b(?:raise|discuss) (?:it|them|these|concerns) with\b|\bone question at a time\b|\bask first\b|\bguided interview\b|\bhear the answer\b|\bstop and ask\b|"
     r"\bask(?: first)?[*_]{0,3}: ?[*_]{0,3}[\"\u201c](?!.*for each)|"
     r"\b(?:wait|pause|stop)\b[^.\n]{0,30}\b(?:for|until)\b[^.\n]{0,30}\b(?:user|approv\w+|confirm\w*|response|"
     r"reply|answers?|input|go-ahead|feedback|human)|"
@@ -35,6 +35,7 @@ _ASK = phrase(
     r"(?:answers?|approval|confirmation|response)\b|\bhuman[- ]in[- ]the[- ]loop\b|"
     r"ユーザーに[^。]{0,30}(?:質問|確認|聞|尋)|ユーザーの(?:承認|確認|回答)|(?:询问|詢問|問|请|請)(?:用户|使用者)|(?:用户|使用者)(?:确认|確認|选择|選擇|回答|批准)|等待(?:用户|使用者)",
 )
+_ONLY_WHEN = lazy(r"[*_]* (?:only )?(?:when|if|unless|whenever)\b")
 _NEVER_ASKS = lazy(
     r"\b(?:do not|don'?t|never|without|no need to|needn'?t|instead of|rather than) (?:ask|prompt|wait|confirm|stop|pause)\w*\b"
 )
@@ -66,7 +67,8 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             or ("for each" in statement.text and "user" not in statement.text)
         ):
             continue
-        strength = 0.4 if is_conditional(statement.text, match.start()) else 1.0
+        after = _ONLY_WHEN.match(statement.text, match.end())
+        strength = 0.4 if after or is_conditional(statement.text, match.start()) else 1.0
         yield reading.sign(
             strength * statement.weight * quiet,
             EvidenceKind.SENTENCE,

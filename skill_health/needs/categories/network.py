@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
@@ -137,9 +138,10 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         yield reading.sign(
             0.5 * offline, EvidenceKind.SENTENCE, "a service that wants credentials", asks.line, asks.shown
         )
+        often = Counter(each.command.program for each in reading.commands if not each.command.is_path)
         for placed in reading.commands:
             program = placed.command.program
-            if placed.source == "block" and program and is_tool(program) and not facts_of(program).listed:
+            if often[program] > 1 and program and is_tool(program) and not facts_of(program).listed:
                 yield reading.sign(
                     0.5 * placed.weight * offline,
                     EvidenceKind.COMMAND,
@@ -210,7 +212,7 @@ def _of_command(placed: PlacedCommand, reading: SkillReading, offline: float) ->
             placed.line,
             command.text,
         )
-    elif name in ("codex", "gemini", "claude") and _ASKS.search(" ".join(command.words)):
+    elif name in ("codex", "gemini") and _ASKS.search(" ".join(command.words)):
         yield reading.sign(0.7 * weight, EvidenceKind.COMMAND, name, placed.line, command.text)
     elif "network" in facts_of(name).tags and name not in ("claude", "codex", "gemini", "openclaw"):
         local = name in ("nmap", "ping", "kubectl", "helm", "ssh", "terraform", "tofu", "dbt", "firebase", "supabase")

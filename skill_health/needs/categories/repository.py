@@ -8,7 +8,7 @@ from skill_health.needs.model import EvidenceKind, Sign
 from skill_health.needs.reading.force import is_negated
 from skill_health.needs.reading.git import git_signs
 from skill_health.needs.reading.read import SkillReading, phrase, signs_of_phrase
-from skill_health.needs.reading.themes import CODE_WORDS, theme_signs
+from skill_health.needs.reading.themes import CODE, theme_signs
 from skill_health.text.patterns import lazy
 
 ORDER = 8
@@ -29,7 +29,8 @@ _ABOUT = lazy(
     r"failing (?:tests?|checks?|ci)|dependency (?:upgrade|audit)|monorepo)\b"
 )
 _OUTRIGHT = lazy(
-    r"\b(code ?bases?|(?:this|the|a|your|an existing|git|github|current|target) repositor(?:y|ies)|(?:the|"
+    r"\b(code ?bases?|(?:this|the|a|your|an existing|git|github|current|target) (?:[\w.-]+/[\w.-]+ )?repositor(?:y|ies)|implementation plan|touching code|"
+    r"(?:the|"
     r"this|your|a) repo\b|pull requests?|code reviews?|review(?:ing|s)? (?:a |the |your )?(?:pr|code|changes|"
     r"diff)|monorepos?|"
     r"existing (?:code|project|app|application|tests?|components?)|(?:your|the user's|a) project'?s? (?:code|dependencies|source|structure|tests?))\b"
@@ -72,6 +73,7 @@ _BUILDERS = frozenset(
 _ELSEWHERE = frozenset(
     "qpdf pdftk cp mv cd docker ls mkdir tar zip unzip rsync scp latexmk curl chmod touch rm ln".split()
 )
+_NEW = frozenset(("new", "init", "create"))
 _PROJECT_PATH = lazy(
     r"^(?:\./)?(?:src|lib|app|apps|packages|contracts|tests?)/|^\.$|^\./(?:my-)?project|^(?:\./|<|"
     r"/path/to/)(?:my-|your-)?(?:project|repo|codebase|app)\b|^<(?:project|repo|codebase|path-to-(?:project|"
@@ -102,7 +104,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             yield reading.sign(
                 0.45 * placed.weight * scratch, EvidenceKind.COMMAND, command.program, placed.line, command.text
             )
-        elif command.program not in _ELSEWHERE and any(
+        elif command.program not in _ELSEWHERE and not _NEW.intersection(command.words[:2]) and any(
             _PROJECT_PATH.search(word.strip("\"'")) for word in command.words
         ):
             own = command.program in ("rg", "grep", "ag", "semgrep", "find", "ls", "tree", "fd")
@@ -114,7 +116,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 placed.line,
                 command.text,
             )
-    yield from theme_signs(reading, CODE_WORDS, 0.2 * scratch)
+    yield from theme_signs(reading, CODE, 0.22 * scratch)
     for statement in reading.statements_with(("checkout", "base code", "clone of")):
         if statement.weight > 0 and (match := _CHECKOUT.search(statement.text)):
             yield reading.sign(0.6 * statement.weight, EvidenceKind.SENTENCE, match[0], statement.line, statement.shown)

@@ -99,6 +99,8 @@ def _of_command(placed: PlacedCommand, reading: SkillReading) -> Sign | None:
             or "=" in command.words[0][:2]
         ):
             return None
+        if f"|{name}" in command.text:
+            return None
         if name.endswith((".py", ".sh", ".js", ":")) or name in reading.skill.files or name in _NO_PROGRAMS:
             return None
         if not any(_ARGUMENT.search(word) for word in command.words) and len(command.words) > _FEW_WORDS:

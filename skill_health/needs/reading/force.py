@@ -126,7 +126,7 @@ _CONDITION = lazy(
 )
 _NEGATED = lazy(
     r"\b(?:no|not|never|without|avoid|instead of|rather than|unlike|neither|nor|isn'?t|aren'?t|don'?t|doesn'?t|won'?t|can'?t|cannot|"
-    r"needn'?t|no longer|lacks?|replaces?|skip|zero|nothing)\b[^.;:!?\n]{0,40}$"
+    r"needn'?t|no longer|outside|lacks?|replaces?|skip|zero|nothing)\b[^.;:!?\n]{0,40}$"
 )
 _NOT_NEEDED = lazy(
     r"^[^.;:\n]{0,30}\b(?:not|n'?t|never|un) ?(?:be )?(?:required|needed|necessary|supported|available|applicable)\b|^[^.;\n]{0,12}\boptional\b"

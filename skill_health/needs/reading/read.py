@@ -333,6 +333,8 @@ def _commands(reading: SkillReading) -> Iterator[PlacedCommand]:
         if at >= 0 and is_negated(around, at, at + len(span.text)):
             continue
         weight = role.run * hedge(around) * (0.6 if around.lstrip().startswith("|") else 1.0)
+        if at >= 0 and is_conditional(around, at):
+            weight *= 0.5
         for command in read_commands(span.text):
             if command.program:
                 yield PlacedCommand(command, skill.path, span.line, weight, role, "inline")

@@ -1,38 +1,44 @@
-"""What a text is about, by how many different words of a field its sentences use."""
+"""What a text is about, by how many different subjects of a field its sentences name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
 
 from skill_health.needs.model import EvidenceKind, Sign
 from skill_health.needs.reading.force import is_negated
-from skill_health.needs.reading.read import Phrase, SkillReading, phrase
-from skill_health.text.patterns import lazy
+from skill_health.needs.reading.read import SkillReading
 
 _LEAST = 0.3
 
-CODE_WORDS = phrase(
-    "code|repo|source|working tree|test|pull request|pr|refactor|call site|callsite|project|app|solution",
-    r"\b(code ?bases?|(?:git )?repositor(?:y|ies)|repos?|monorepos?|source (?:files?|tree)|working tree|"
-    r"existing (?:code|project|application|app|tests?|patterns)|test suites?|pull requests?|prs?|refactor\w*|call ?sites?|"
-    r"(?:your|user's|this|target|current|whole|entire) (?:code|project|app|application|solution)|"
-    r"project (?:root|files?|director(?:y|ies))|unit tests?|regression tests?|failing tests?|tests? (?:pass|fail)\w*|"
-    r"run (?:the |all )?tests)\b",
+Theme = Sequence[tuple[str, str]]
+"""The subjects of a field, each with the words for it, as a pattern in lower case."""
+
+CODE: Theme = (
+    ("a code base", r"code ?bases?|monorepos?"),
+    ("a repository", r"(?:git )?repositor(?:y|ies)|repos?|working tree"),
+    ("source files", r"source (?:files?|tree)|project files?"),
+    ("existing code", r"existing (?:code|project|application|app|tests?|patterns|files)"),
+    ("tests", r"test suites?|unit tests?|regression tests?|failing tests?|tests? (?:pass|fail)\w*|run (?:the |all )?tests"),
+    ("a pull request", r"pull requests?|prs?|code reviews?"),
+    ("refactoring", r"refactor\w*|call ?sites?|dead code"),
+    ("the project", r"(?:your|user's|this|target|current|whole|entire) (?:code|project|app|application|solution)|project (?:root|director(?:y|ies))"),
 )
-"""Words of work on a code base."""
 
 
-def theme_signs(reading: SkillReading, words: Phrase, weight: float) -> Iterator[Sign]:
-    """A sign for each place that uses a word of a field; different words add up, the same one hardly does."""
-    for statement in reading.statements_with(words.anchors):
+@cache
+def _pattern(theme: Theme) -> re.Pattern[str]:
+    return re.compile(r"\b(?:" + "|".join(f"({words})" for _, words in theme) + r")\b")
+
+
+def theme_signs(reading: SkillReading, theme: Theme, weight: float) -> Iterator[Sign]:
+    """A sign for each place that names a subject of a field: different subjects add up, the same one hardly does."""
+    for statement in reading.statements:
         if statement.weight < _LEAST:
             continue
-        for match in words.pattern.finditer(statement.text):
+        for match in _pattern(theme).finditer(statement.text):
             if not is_negated(statement.text, match.start(), match.end()):
-                subject = _PLURAL.sub("", " ".join(match[1].split()))
-                yield reading.sign(
-                    weight * min(1.0, statement.weight), EvidenceKind.SENTENCE, subject, statement.line, statement.shown
-                )
-
-
-_PLURAL = lazy(r"(?<=[a-z]{2})s$")
+                subject = theme[(match.lastindex or 1) - 1][0]
+                strength = weight * min(1.0, statement.weight)
+                yield reading.sign(strength, EvidenceKind.SENTENCE, subject, statement.line, statement.shown)
