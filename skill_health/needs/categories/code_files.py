@@ -24,7 +24,8 @@ _FILE = lazy(
     r"Dockerfile|\.mcp\.json)(?![\w/])"
 )
 _READS = lazy(
-    r"\b(?:read|reads|load|loads|open|opens|parse|parses|check|checks|inspect|inspects|find|locate|from|edit|edits|update|updates|modify|modifies|"
+    r"\b(?:read(?:s|ing)?|load(?:s|ing)?|open(?:s|ing)?|pars(?:e|es|ing)|check(?:s|ing)?|inspect(?:s|ing)?|find|locate|from|edit(?:s|ing)?|updat(?:e|es|ing)|"
+    r"modif(?:y|ies|ying)|compar(?:e|es|ing)|diff|"
     r"consult|review|look (?:at|for|in|up)|scan|scans|use|uses|using|requires?|needs?|against|per|follow|in|"
     r"input|verify|inputs?|defined|exists?|matches|extract|audit)\b"
 )
@@ -101,10 +102,10 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 "less",
                 "grep",
                 "stat",
+                "chmod",
                 "test",
                 "[",
                 "yq",
-                "chmod",
                 "ls",
             ):
                 base = name.rpartition("/")[2].lower()
@@ -112,6 +113,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                     (base in _ALWAYS or name.startswith(("~/", ".", "$HOME")))
                     and base not in own
                     and not _MADE.search(name)
+                    and not (placed.command.program == "chmod" and name.startswith("./"))
                 ):
                     yield reading.sign(0.7 * placed.weight, EvidenceKind.FILE, base, placed.line, placed.command.text)
     yield from _plugin_files(reading)
@@ -119,7 +121,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     yield from signs_of_phrase(reading, _PLAN, 0.4, "")
     for statement in reading.statements_with(("`.", "`*.")):
         for match in _KIND.finditer(statement.text):
-            yield reading.sign(0.35 * statement.weight, EvidenceKind.FILE, f"{match[1]} files", statement.line, statement.shown)
+            yield reading.sign(0.5 * statement.weight, EvidenceKind.FILE, "files of a kind", statement.line, statement.shown)
     if match := _ROUTER.search(reading.about):
         yield reading.sign(0.7, EvidenceKind.FILE, "the skills that it routes to", reading.about_line, match[0])
     for statement in reading.statements_with(("sub-skill", "subskill", "member skill", "sibling skill", "skill tool")):
@@ -149,8 +151,14 @@ _NEIGHBOUR = lazy(r"\]\(((?:\.\./)+[\w./-]+)(?:#[^)]*)?\)|(?<![\w/.])((?:\.\./){
 
 def _neighbours(reading: SkillReading) -> Iterator[Sign]:
     """Files beside the skill's own folder that the text links to or reads."""
+    fenced = {
+        nth
+        for block in reading.skill.body.blocks
+        for nth in range(block.line, block.line + block.text.count("\n") + 3)
+        if block.fenced
+    }
     for nth, line in enumerate(reading.skill.lines, 1):
-        if "../" in line or "@" in line:
+        if nth not in fenced and ("../" in line or "@" in line):
             for match in _NEIGHBOUR.finditer(line[:2_000]):
                 role = reading.role(nth)
                 passing = _PASSING.search(line[: match.start()].lower()) is not None

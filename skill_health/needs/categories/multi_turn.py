@@ -97,6 +97,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     yield from _questions(reading, quiet)
 
 
+_QUESTION = lazy(r"\?(?:\s*\([^)]*\)?)?[\s*_]*$")
 _ASKED = lazy(r"\bquestions? to ask\b|\bask (?:the user|them|these|one at a time)\b|\bguide the user through\b")
 
 
@@ -111,7 +112,7 @@ def _questions(reading: SkillReading, quiet: float) -> Iterator[Sign]:
         asked = sum(
             1
             for each in prose
-            if section.line < each.line <= section.end_line and each.text.rstrip(" *_").endswith("?")
+            if section.line < each.line <= section.end_line and _QUESTION.search(each.text)
         )
         if asked >= 3:
             yield reading.sign(0.7 * quiet, EvidenceKind.SENTENCE, f"questions:{section.line}", section.line)

@@ -25,7 +25,7 @@ _ABOUT = lazy(
     r"(?:c\+\+|c/c\+\+|rust|python|go|java|swift|typescript|javascript|react|\.net|php|ruby) (?:code|"
     r"projects?|apps?|applications?|files?|source)|legacy code|project'?s?\b|a project|test suites?|"
     r"implementation plan|implementations|source files?|code)|"
-    r"\b(code review|commit message|changelog|git history|refactoring|dead code|test coverage|ci failure|"
+    r"\b(code review|commit message|changelog|git history|refactoring|dead code|test coverage|call graphs?|class hierarch\w+|code graphs?|ci failure|"
     r"failing (?:tests?|checks?|ci)|dependency (?:upgrade|audit)|monorepo)\b"
 )
 _OUTRIGHT = lazy(

@@ -57,7 +57,7 @@ _HELD = lazy(
     r"\b(?:manage|query|search|read|list|fetch|access|monitor|check|triage|review|"
     r"update)\w*\b[^.\n]{0,40}\b(tickets?|crm|inbox|emails?|meetings?|calendar|tasks|contacts|orders|invoices|"
     r"issues|"
-    r"deployments?|clusters?|servers|workouts|bookmarks|transactions|vault|notes|recordings|deals|jobs|builds|"
+    r"deployments?|clusters?|servers|workouts|bookmarks|transactions|vault|notes|recordings|deals|jobs|builds|workflows|executions|campaigns|"
     r"dashboards?|alerts|devices|library|accounts?)\b"
 )
 _LISTS = lazy(r"\b(?:list|get|describe|show|view|logs|ls|search|read|inbox|status|checks|fetch|tail|events)\b")
@@ -105,7 +105,9 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         yield from _reads(reading)
         if asks := next((each for each in reading.commands if "auth" in facts_of(each.command.program).tags), None):
             yield reading.sign(0.4, EvidenceKind.COMMAND, "commands of it", asks.line, asks.command.text)
-    secret = any(is_secret(name) for name, _ in reading.declared.variables)
+    secret = any(is_secret(name) for name, _ in reading.declared.variables) or any(
+        is_secret(name) for placed in reading.commands for name in placed.command.assigned
+    )
     if secret and (match := _HELD.search(reading.about)):
         yield reading.sign(0.6, EvidenceKind.SENTENCE, "what it is for", reading.about_line, match[0])
         yield from _reads(reading)

@@ -43,6 +43,10 @@ _PRODUCTS = frozenset(
 """Names of products that descriptions mention without running them."""
 _MANAGERS = frozenset("brew apt apt-get dnf yum pacman apk snap choco winget scoop nix nix-env port".split())
 _INSTALLED = lazy(r"\b(?:install|add|get|tap)\b")
+_RUNS = phrase(
+    "run|execut|invok|using|via",
+    r"\b(?:runs?|running|execute[sd]?|executing|invok(?:e|es|ing)|using|via) (?:the |a )?[`*]{0,2}([a-z][a-z0-9+-]{1,30})[`*]{0,2}(?= |,|\.|;|:|\)|$)",
+)
 _REQUIRED = phrase(
     "installed|cli|command-line|in path|on path|on your path|$path|binary",
     r"\b(?:requires?|needs?|must have|make sure|ensure|verify|check|install)\b[^.\n]{0,50}`([a-z][\w+-]{1,30})`[^.\n]{0,40}"
@@ -76,6 +80,10 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 and name not in _PRODUCTS
             ):
                 yield reading.sign(0.6, EvidenceKind.PROGRAM, name, reading.about_line, name)
+    for sign in signs_of_phrase(reading, _RUNS, 0.5, ""):
+        name = sign.evidence.subject
+        if facts_of(name).listed and is_tool(name) and name not in AMBIGUOUS and name not in _HOSTS_OWN:
+            yield sign._replace(evidence=sign.evidence._replace(kind=EvidenceKind.PROGRAM))
     for sign in signs_of_phrase(reading, _REQUIRED, 1.0, ""):
         if is_tool(sign.evidence.subject):
             yield sign
