@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
-from skill_health.needs.reading.clients import client_signs
+from skill_health.needs.reading.clients import client_signs, session_signs
 from skill_health.needs.reading.force import SectionUse
 from skill_health.needs.reading.products import PUBLIC, product_signs
 from skill_health.needs.reading.programs import facts_of, is_tool
@@ -153,7 +153,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                     f"{script.file} runs {use.name}",
                     script.path,
                 )
-    for sign in client_signs(reading, 1.0):
+    for sign in (*client_signs(reading, 1.0), *session_signs(reading, 0.6)):
         yield sign._replace(weight=sign.weight * none)
     yield from remote_signs(reading, 0.7, own_content=True)
     for sign in product_signs(reading, 0.5):

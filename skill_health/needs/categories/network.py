@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
-from skill_health.needs.reading.clients import client_signs
+from skill_health.needs.reading.clients import client_signs, session_signs
 from skill_health.needs.reading.force import SectionUse
 from skill_health.needs.reading.packages import PACKAGES, client_imports
 from skill_health.needs.reading.products import product_signs
@@ -36,6 +36,8 @@ _WORDS = phrase(
     r"\b(?:scripts?|commands?|tools?|it|skill) (?:all )?(?:uses?|needs?|requires?) (?:the )?(?:network|internet)\b|"
     r"\b(?:calls?|queries|query|hits?|uses?|using|via|through) (?:the |an? )?[\w .-]{0,30}\bapi\b",
 )
+_INTERNET = lazy(r"internet|network")
+_USES_WEB = lazy(r"^\W*(?:\d+[.)] )?(?:\*\*)?(?:use|run|search with|fetch with) `?(?:web ?search|web_search|webfetch|web_fetch)\b")
 _FIRST = phrase(
     "download",
     r"\b(?:first (?:run|use|time)|initial(?:ly)?)\b[^.\n]{0,30}\bdownloads?\b|\bdownloads? (?:the |a "
@@ -161,7 +163,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             yield reading.sign(
                 0.8 * statement.weight, EvidenceKind.HOST, "an address of a service", statement.line, statement.shown
             )
-    for sign in client_signs(reading, 1.0):
+    for sign in (*client_signs(reading, 1.0), *session_signs(reading, 0.6)):
         yield sign._replace(weight=sign.weight * offline)
     if not _CODES.search(reading.about):
         if match := _BY_API.search(reading.about):
@@ -177,9 +179,14 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     for sign in signs_of_phrase(reading, _FIRST, 1.0, "first download"):
         yield sign
     for sign in signs_of_phrase(reading, _WORDS, 0.65, ""):
-        yield sign._replace(weight=sign.weight * offline)
+        line = sign.evidence.line
+        wanted = reading.role(line) is SectionUse.REQUIRED and _INTERNET.search(sign.evidence.subject) is not None
+        plainly = line == reading.about_line or wanted or _USES_WEB.search(sign.evidence.text.lower()) is not None
+        yield sign._replace(weight=sign.weight * offline * (1.6 if plainly else 1.0))
 
 
+_IMAGE = lazy(r"(?:[\w-]+\.)+(?:io|com|org|net|dev)/[\w./:-]+")
+_FETCHES = lazy(r"\b(?:download|fetch|scrape|crawl)(?:[_-]\w+)?(?:\.(?:py|sh|js|ts))?(?:\s|$)")
 _ASKS = lazy(r"^(?:exec|run|-p|--print|--prompt)\b|(?<!\S)-p\b")
 
 
@@ -228,6 +235,15 @@ def _of_command(placed: PlacedCommand, reading: SkillReading, offline: float) ->
             placed.line,
             command.text,
         )
+    elif name in ("docker", "podman") and command.words[:1] and command.words[0] in ("pull", "login", "run"):
+        image = next((word for word in command.words[1:] if _IMAGE.match(word)), "")
+        if image or command.words[0] != "run":
+            strength = 0.5 if command.words[0] == "run" else 0.8
+            yield reading.sign(
+                strength * weight, EvidenceKind.HOST, image.partition("/")[0] or "a registry", placed.line, command.text
+            )
+    elif _FETCHES.search(command.text):
+        yield reading.sign(0.5 * weight, EvidenceKind.COMMAND, "a download", placed.line, command.text)
     elif name in ("codex", "gemini") and _ASKS.search(" ".join(command.words)):
         yield reading.sign(0.7 * weight, EvidenceKind.COMMAND, name, placed.line, command.text)
     elif "network" in facts_of(name).tags and name not in ("claude", "codex", "gemini", "openclaw"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
-from skill_health.needs.reading.clients import client_content_signs, client_signs
+from skill_health.needs.reading.clients import client_content_signs, client_signs, session_signs
 from skill_health.needs.reading.products import product_signs
 from skill_health.needs.reading.programs import facts_of
 from skill_health.needs.reading.read import SkillReading, phrase, signs_of_phrase
@@ -97,8 +97,9 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                     f"{script.file} runs {use.name}",
                     script.path,
                 )
+    yield from session_signs(reading, 0.3)
     yield from client_signs(reading, 0.3)
-    yield from client_content_signs(reading, 0.4)
+    yield from client_content_signs(reading, 0.5)
     yield from remote_signs(reading, 0.7, own_content=True)
     for sign in product_signs(reading, 0.7):
         yield sign
@@ -123,6 +124,10 @@ _READ_WORDS = frozenset(
 def _reads(reading: SkillReading) -> Iterator[Sign]:
     """Commands that by their words read what the service holds."""
     for placed in reading.commands:
+        if placed.command.program == "curl" and "authorization:" in placed.command.text.lower():
+            yield reading.sign(
+                0.3 * placed.weight, EvidenceKind.COMMAND, "requests with a key", placed.line, placed.command.text
+            )
         if _READ_WORDS.intersection(placed.command.words[:4]) and placed.command.program not in (
             "npm",
             "pip",

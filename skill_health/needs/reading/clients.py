@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
 from skill_health.needs.reading.programs import facts_of, is_tool
-from skill_health.needs.reading.read import PlacedCommand, SkillReading
+from skill_health.needs.reading.read import PlacedCommand, SkillReading, phrase, signs_of_phrase
 
 _LOGS_IN = frozenset("login auth signin sign-in logout whoami".split())
 _HELD = frozenset(
     "list ls get show describe search read view status logs pull edit update delete assign complete close comment comments query "
-    "deploy download export tail events history inbox publish".split()
+    "download export tail events history inbox".split()
 )
 _NO_CLIENTS = frozenset("git npm pnpm yarn pip docker cargo dotnet brew systemctl codex claude gemini openclaw clawdbot".split())
 _NEAR = 3
@@ -23,6 +23,22 @@ def client_signs(reading: SkillReading, weight: float) -> Iterator[Sign]:
         yield reading.sign(
             weight * placed.weight, EvidenceKind.COMMAND, placed.command.program, placed.line, placed.command.text
         )
+
+
+_SESSION = phrase(
+    "session|tenant|logged|signed|authenticat",
+    r"\b(tenants?|logged[ -]in|signed[ -]in|authenticated session|session expired)\b",
+)
+
+
+def session_signs(reading: SkillReading, weight: float) -> Iterator[Sign]:
+    """Sentences that take a session of a client for granted, where the text runs a program that nobody lists."""
+    if any(each.command.program and _is_unlisted(each.command.program) for each in reading.commands):
+        yield from signs_of_phrase(reading, _SESSION, weight, "")
+
+
+def _is_unlisted(program: str) -> bool:
+    return is_tool(program) and not facts_of(program).listed
 
 
 def client_content_signs(reading: SkillReading, weight: float) -> Iterator[Sign]:
