@@ -32,7 +32,7 @@ _ASK = phrase(
     r"(?:the )?user\b|"
     r"\bpresent (?:\w+ ){0,6}(?:to|and) (?:the )?(?:user|ask|wait|get)\b[^.\n]{0,40}(?:approv|choos|select|"
     r"confirm|feedback|pick|wait)|\blet (?:the )?user (?:choose|pick|select|decide|review)\b|\bwait for "
-    r"(?:answers?|approval|confirmation|response)\b|\bhuman[- ]in[- ]the[- ]loop\b|"
+    r"(?:answers?|approval|confirmation|response)\b|\bhuman[- ]in[- ]the[- ]loop\b(?! (?:platform|tasks?|nodes?|tools?|system))|"
     r"ユーザーに[^。]{0,30}(?:質問|確認|聞|尋)|ユーザーの(?:承認|確認|回答)|(?:询问|詢問|問|请|請)(?:用户|使用者)|(?:用户|使用者)(?:确认|確認|选择|選擇|回答|批准)|等待(?:用户|使用者)",
 )
 _ONLY_WHEN = lazy(r"[*_]* (?:only )?(?:when|if|unless|whenever)\b")
@@ -68,7 +68,8 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         ):
             continue
         after = _ONLY_WHEN.match(statement.text, match.end())
-        strength = 0.4 if after or is_conditional(statement.text, match.start()) else 1.0
+        unclear = "clarif" in match[0] and "before" not in statement.text
+        strength = 0.4 if after or unclear or is_conditional(statement.text, match.start()) else 1.0
         yield reading.sign(
             strength * statement.weight * quiet,
             EvidenceKind.SENTENCE,

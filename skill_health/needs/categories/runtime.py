@@ -90,7 +90,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             line = snippet.line
             client = any(name in PACKAGES or name.partition(".")[0] in PACKAGES for name in names)
             yield reading.sign(
-                (0.6 if installs or client else 0.35) * max(snippet.role.run, 0.2),
+                (0.7 if installs or client else 0.35) * max(snippet.role.run, 0.2),
                 EvidenceKind.IMPORT,
                 f"{language}: {names[0]}",
                 line,

@@ -52,7 +52,7 @@ _TITLES = (
     )),
     (SectionUse.OPTIONAL, lazy(
         r"\boptional|alternative|advanced|\bbonus\b|nice to have|best practices?|other (?:platforms|tools|options)|"
-        r"integrations?$|integration with|ci/?cd|github actions|production|deploy(?:ing|ment) options|customi[sz]|extend|extra|"
+        r"integrations?$|integration with|ci/?cd|github actions|production|deploy(?:ing|ment) options|customi[sz]|\bextend|\bextras?\b|"
         r"for (?:developers|maintainers|contributors)|development$|variants?$|future"
     )),
     (SectionUse.REQUIRED, lazy(
