@@ -91,9 +91,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 placed.line,
                 placed.command.text,
             )
-        if placed.command.program in ("codex", "gemini") and any(
-            word in ("exec", "-p", "--print") for word in words
-        ):
+        if placed.command.program in ("codex", "gemini") and any(word in ("exec", "-p", "--print") for word in words):
             yield reading.sign(
                 0.7 * placed.weight, EvidenceKind.COMMAND, placed.command.program, placed.line, placed.command.text
             )
@@ -125,7 +123,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                     statement.shown,
                 )
     for nth, line_text in enumerate(reading.skill.lines, 1):
-        if match := _PLACE_OF_KEY.search(line_text[:2_000]):
+        if _KEYLIKE.search(line_text) and (match := _PLACE_OF_KEY.search(line_text[:2_000])):
             yield reading.sign(0.6 * reading.role(nth).run * none * topic, EvidenceKind.VARIABLE, match[0].lower(), nth)
     for name, line, weight in reading.assigned_secrets:
         yield reading.sign(0.8 * weight * none, EvidenceKind.VARIABLE, name, line)
@@ -175,6 +173,7 @@ def _of_service(reading: SkillReading) -> Iterator[PlacedCommand]:
             yield placed
 
 
+_KEYLIKE = lazy(r"(?i)key|token|secret")
 _PLACE_OF_KEY = lazy(
     r"(?i)\b(?:your|my)[_-](?:api[_-]?key|api[_-]?token|access[_-]?token|bot[_-]?token|token|secret|key)\b|"
     r"<(?:your[_ -])?(?:api[_ -]?key|api[_ -]?token|access[_ -]?token|token|secret)>|[?&](?:key|token|access_token)=(?!\w*test)"

@@ -87,9 +87,12 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             continue
         if statement.kind != "description":
             yield from _of_statement(statement, reading, own)
-        elif (match := _ABOUT_FILE.search(statement.text)) and (name := match[1] or match[2]) not in own:
-            if not _MAKES.search(statement.text[: match.start()][-70:]):
-                yield reading.sign(0.8 * statement.weight, EvidenceKind.FILE, name, statement.line, statement.shown)
+        elif (
+            (match := _ABOUT_FILE.search(statement.text))
+            and (name := match[1] or match[2]) not in own
+            and not _MAKES.search(statement.text[: match.start()][-70:])
+        ):
+            yield reading.sign(0.8 * statement.weight, EvidenceKind.FILE, name, statement.line, statement.shown)
     for placed in reading.commands:
         for word in placed.command.words:
             name = _plain(word)
@@ -120,8 +123,10 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     yield from _neighbours(reading)
     yield from signs_of_phrase(reading, _PLAN, 0.4, "")
     for statement in reading.statements_with(("`.", "`*.")):
-        for match in _KIND.finditer(statement.text):
-            yield reading.sign(0.5 * statement.weight, EvidenceKind.FILE, "files of a kind", statement.line, statement.shown)
+        if _KIND.search(statement.text):
+            yield reading.sign(
+                0.5 * statement.weight, EvidenceKind.FILE, "files of a kind", statement.line, statement.shown
+            )
     if match := _ROUTER.search(reading.about):
         yield reading.sign(0.7, EvidenceKind.FILE, "the skills that it routes to", reading.about_line, match[0])
     for statement in reading.statements_with(("sub-skill", "subskill", "member skill", "sibling skill", "skill tool")):
@@ -139,14 +144,18 @@ def find(reading: SkillReading) -> Iterator[Sign]:
 _ABOUT_FILE = lazy(
     r"(?<![\w/.])((?:[\w-]+\.)?[\w-]*\.(?:json|ya?ml|toml|csproj|vbproj|sln|config|lock|props|ini|cfg|gradle))\b|\b(agents\.md|claude\.md|gemini\.md|memory\.md)\b"
 )
-_KIND = lazy(r"`\*?(\.(?:py|tsx?|jsx?|cs|fc|func|sol|rs|go|java|kt|swift|c|h|cpp|csproj|vbproj|sln|tf|ya?ml|toml|xaml|sql|vue|rb|php))`")
+_KIND = lazy(
+    r"`\*?(\.(?:py|tsx?|jsx?|cs|fc|func|sol|rs|go|java|kt|swift|c|h|cpp|csproj|vbproj|sln|tf|ya?ml|toml|xaml|sql|vue|rb|php))`"
+)
 _PLAN = phrase(
     "plan|spec|lock|config|project file|manifest|compose",
     r"\b(?:read|load|open|parse|edit|updat\w+|modify|check|inspect|follow|use|from|against|in|requires?|needs?|given|existing|the|your|accepts?)\b"
     r"[^.\n]{0,20}\b((?:plan|spec|lock|config(?:uration)?|settings|project|compose|solution|manifest|workflow|policy|schema) files?)\b",
 )
 _PASSING = lazy(r"\b(?:see|also)\b|\u2192")
-_NEIGHBOUR = lazy(r"\]\(((?:\.\./)+[\w./-]+)(?:#[^)]*)?\)|(?<![\w/.])((?:\.\./){1,4}[\w./-]+)|(?<![\w@`.])@((?:[\w.-]+/)+[\w.-]+\.\w+)")
+_NEIGHBOUR = lazy(
+    r"\]\(((?:\.\./)+[\w./-]+)(?:#[^)]*)?\)|(?<![\w/.])((?:\.\./){1,4}[\w./-]+)|(?<![\w@`.])@((?:[\w.-]+/)+[\w.-]+\.\w+)"
+)
 
 
 def _neighbours(reading: SkillReading) -> Iterator[Sign]:

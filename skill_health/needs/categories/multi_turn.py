@@ -16,7 +16,8 @@ MEANING = "The user must be asked, must answer, approve or choose in the middle 
 _ASK = phrase(
     "prompt|raise|discuss|human-in|human in|ユーザー|用户|使用者|question|interview|answer|ask|wait for|confirm|approv|interview|"
     "askuserquestion|sign-off|sign off|user to choose|user choose|user select|user pick|go-ahead|user ok",
-    r"\bprompts? (?:the )?user (?:for|to)\b|\b(?:raise|discuss) (?:it|them|these|concerns) with\b|\bone question at a time\b|\bask first\b|\bguided interview\b|\bhear the answer\b|\bstop and ask\b|"
+    r"\bprompts? (?:the )?user (?:for|to)\b|\b(?:raise|discuss) (?:it|them|these|concerns) with\b|"
+    r"\bone question at a time\b|\bask first\b|\bguided interview\b|\bhear the answer\b|\bstop and ask\b|"
     r"\bask(?: first)?[*_]{0,3}: ?[*_]{0,3}[\"\u201c](?!.*for each)|"
     r"\b(?:wait|pause|stop)\b[^.\n]{0,30}\b(?:for|until)\b[^.\n]{0,30}\b(?:user|approv\w+|confirm\w*|response|"
     r"reply|answers?|input|go-ahead|feedback|human)|"
@@ -110,11 +111,7 @@ def _questions(reading: SkillReading, quiet: float) -> Iterator[Sign]:
             section.heading.title.lower()
         ):
             continue
-        asked = sum(
-            1
-            for each in prose
-            if section.line < each.line <= section.end_line and _QUESTION.search(each.text)
-        )
+        asked = sum(1 for each in prose if section.line < each.line <= section.end_line and _QUESTION.search(each.text))
         if asked >= 3:
             yield reading.sign(0.7 * quiet, EvidenceKind.SENTENCE, f"questions:{section.line}", section.line)
     for nth, each in enumerate(prose):

@@ -22,28 +22,35 @@ TITLE = "External network access"
 MEANING = "It must reach hosts outside: web APIs, downloads, web search, cloud services. Installing a package alone does not count."
 
 _HOST = lazy(r"\b(?:https?|wss?)://(?:[^\s/@\"'`]{1,60}@)?([A-Za-z0-9$][\w.${}-]{2,100})")
-_BARE_HOST = lazy(r"[\"']?((?:[a-z0-9-]+\.)+(?:com|org|net|io|in|dev|ai|co|app|me|sh|info|gov|edu|eu|de|uk|jp|cn|space|xyz|live))(?=[/?\"']|$)")
+_BARE_HOST = lazy(
+    r"[\"']?((?:[a-z0-9-]+\.)+(?:com|org|net|io|in|dev|ai|co|app|me|sh|info|gov|edu|eu|de|uk|jp|cn|space|xyz|live))(?=[/?\"']|$)"
+)
 _GIT = frozenset(("clone", "push", "pull", "fetch", "ls-remote"))
 _WORDS = phrase(
     "web search|websearch|web_search|search the web|webfetch|web_fetch|web fetch|internet|online|search "
-    "engine|browse the web|google search|fetch the|fetch |download|scrape|crawl|api |network|first run",
+    "engine|browse the web|google search|fetch the|fetch |download|scrape|crawl| api|network|first run",
     r"\b(?:use|using|run|perform|conduct|do|via|with|requires?|execute|call|through|then|"
     r"first)\b[^.\n]{0,40}\b(?:web ?search|web_search|webfetch|web_fetch|web fetch|brave search)|"
     r"`(?:web ?search|webfetch|web_search|web_fetch)`|\bsearch the (?:web|internet)\b|\bweb search(?:es)?\b|"
     r"\brequires? (?:an? )?(?:active |stable )?(?:internet|network|online)\b|\b(?:internet|network) (?:access|connection)\b|"
-    r"\b(?:fetch|download|scrape|crawl|pull|retrieve)\b[^.\n]{0,40}\b(?:from (?:the (?:web|internet)|(?:an? |the )?[\w .()-]{0,30}\bapi)\b|web "
+    r"\b(?:fetch(?:es)?|downloads?|scrapes?|crawls?|pulls?|retrieves?)\b[^.\n]{0,40}\b(?:from (?:the (?:web|internet)|(?:an? |the )?[\w .()-]{0,30}\bapi)\b|"
+    r"web "
     r"?pages?|websites?|urls?\b|https?://|from (?:github|the official|hugging ?face|s3))|"
     r"\b(?:scripts?|commands?|tools?|it|skill) (?:all )?(?:uses?|needs?|requires?) (?:the )?(?:network|internet)\b|"
     r"\b(?:calls?|queries|query|hits?|uses?|using|via|through) (?:the |an? )?[\w .-]{0,30}\bapi\b",
 )
 _INTERNET = lazy(r"internet|network")
-_USES_WEB = lazy(r"^\W*(?:\d+[.)] )?(?:\*\*)?(?:use|run|search with|fetch with) `?(?:web ?search|web_search|webfetch|web_fetch)\b")
+_USES_WEB = lazy(
+    r"^\W*(?:\d+[.)] )?(?:\*\*)?(?:use|run|search with|fetch with) `?(?:web ?search|web_search|webfetch|web_fetch)\b"
+)
 _FIRST = phrase(
     "download",
     r"\b(?:first (?:run|use|time)|initial(?:ly)?)\b[^.\n]{0,30}\bdownloads?\b|\bdownloads? (?:the |a "
     r")?(?:models?|weights|data ?sets?)\b[^.\n]{0,30}(?:first|hugging|from)",
 )
-_BY_API = lazy(r"\b(?:via|using|from|through|with|uses?|calls?|quer(?:y|ies)|by)\b[^.\n]{0,50}\b(?:apis?|web services?)\b(?! keys?)")
+_BY_API = lazy(
+    r"\b(?:via|using|from|through|with|uses?|calls?|quer(?:y|ies)|by)\b[^.\n]{0,50}\b(?:apis?|web services?)\b(?! keys?)"
+)
 _CODES = lazy(
     r"\b(?:build|develop|integrat|implement|design|best practices|sdk|patterns?|expert|architect|audit|scaffold|generate(?:s)? code|"
     r"api (?:design|endpoints?|documentation))"
@@ -150,7 +157,12 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         often = Counter(each.command.program for each in reading.commands if not each.command.is_path)
         for placed in reading.commands:
             program = placed.command.program
-            if (often[program] > 1 or placed.command.is_path) and program and is_tool(program) and not facts_of(program).listed:
+            if (
+                (often[program] > 1 or placed.command.is_path)
+                and program
+                and is_tool(program)
+                and not facts_of(program).listed
+            ):
                 yield reading.sign(
                     0.5 * placed.weight * offline,
                     EvidenceKind.COMMAND,
@@ -167,9 +179,11 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         yield sign._replace(weight=sign.weight * offline)
     if not _CODES.search(reading.about):
         if match := _BY_API.search(reading.about):
-            yield reading.sign(0.7 * offline, EvidenceKind.SENTENCE, "an API that it is for", reading.about_line, match[0])
+            yield reading.sign(
+                0.7 * offline, EvidenceKind.SENTENCE, "an API that it is for", reading.about_line, match[0]
+            )
         for nth, line in enumerate(reading.skill.lines, 1):
-            if match := _REQUEST.match(line):
+            if (" /" in line or "http" in line) and _REQUEST.match(line):
                 yield reading.sign(
                     0.5 * reading.role(nth).run * offline, EvidenceKind.HOST, "requests to an API", nth, line
                 )

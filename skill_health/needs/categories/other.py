@@ -26,12 +26,13 @@ _AGENTS = phrase(
 )
 _HARDWARE = lazy(
     r"\b(?:bluefield|jetson|dpus?\b|raspberry pi|arduino|esp32|micro-?controllers?|oscilloscope|3d printers?|printers?|smart home|"
-    r"home assistant|philips hue|sonos|apple (?:notes|reminders|silicon)|imessage|homekit|android (?:device|phone)s?|iphone)\b"
+    r"home assistant|philips hue|sonos|apple (?:notes|reminders|silicon)|homekit|android (?:device|phone)s?|iphone)\b"
 )
+_TELLS = lazy(r"\W*(?:\d+[.)] )?\W*(?:must )?(?:dispatch|spawn|launch|delegate|use (?:the )?`?(?:task|agent)`? tool)\b")
 _AGENT_WORK = lazy(r"\b(?:sub-?agents?|agent teams?|parallel agents?|multi-agent|dispatch\w* agents?)\b")
 _SYSTEM = phrase(
     "macos|mac os|windows|xcode|apple silicon|linux only|ios device|android device",
-    r"\b(?:requires?|needs?|only|runs? on|must (?:be|run) on|works? (?:only )?on|on)\b[^.\n]{0,20}\b(macos|"
+    r"\b(?:requires?|needs?|only|runs? on|must (?:be|run) on|works? (?:only )?on)\b[^.\n]{0,20}\b(macos|"
     r"mac os x?|windows(?: \d+)?|xcode|apple silicon|linux only)\b|\b(macos|windows|linux)[- ]only\b|"
     r"\b(macos) (?:with|\d|host)|\b(xcode) (?:installed|\d)",
 )
@@ -88,7 +89,9 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     if match := _AGENT_WORK.search(reading.about):
         yield reading.sign(0.5, EvidenceKind.SENTENCE, "other agents", reading.about_line, match[0])
     for sign in signs_of_phrase(reading, _AGENTS, 0.4, ""):
-        yield sign._replace(evidence=sign.evidence._replace(subject=f"agents:{sign.evidence.line}"))
+        told = 2.5 if _TELLS.match(sign.evidence.text.lower()) else 1.0
+        evidence = sign.evidence._replace(subject=f"agents:{sign.evidence.line}")
+        yield sign._replace(weight=sign.weight * told, evidence=evidence)
     for sign in signs_of_phrase(reading, _SYSTEM, 0.7, ""):
         # What runs on several systems needs none of them.
         if len(set(_ANY_SYSTEM.findall(sign.evidence.text.lower()))) > 1:

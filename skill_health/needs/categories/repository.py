@@ -29,7 +29,8 @@ _ABOUT = lazy(
     r"failing (?:tests?|checks?|ci)|dependency (?:upgrade|audit)|monorepo)\b"
 )
 _OUTRIGHT = lazy(
-    r"\b(code ?bases?|(?:this|the|a|your|an existing|git|github|current|target) (?:[\w.-]+/[\w.-]+ )?repositor(?:y|ies)|implementation plan|touching code|"
+    r"\b(code ?bases?|(?:this|the|a|your|an existing|git|github|current|target) (?:[\w.-]+/[\w.-]+ )?repositor(?:y|ies)|"
+    r"implementation plan|touching code|"
     r"(?:the|"
     r"this|your|a) repo\b|pull requests?|code reviews?|review(?:ing|s)? (?:a |the |your )?(?:pr|code|changes|"
     r"diff)|monorepos?|"
@@ -80,7 +81,8 @@ _PROJECT_PATH = lazy(
     r"repo))"
 )
 _CHECKOUT = lazy(
-    r"\b(?:repo(?:sitory)?|source|existing|local|git|the|a) checkout\b(?! (?:page|flow|process|session|step|form|button))|\bcheckout of\b|\bbase code\b|\b(?:local|existing|a) clone of\b"
+    r"\b(?:repo(?:sitory)?|source|existing|local|git|the|a) checkout\b"
+    r"(?! (?:page|flow|process|session|step|form|button))|\bcheckout of\b|\bbase code\b|\b(?:local|existing|a) clone of\b"
 )
 _ROOT = lazy(r"rev-parse --show-toplevel|\$\{?REPO(?:_ROOT|_DIR)?\b")
 _SCRATCH = lazy(
@@ -104,8 +106,10 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             yield reading.sign(
                 0.45 * placed.weight * scratch, EvidenceKind.COMMAND, command.program, placed.line, command.text
             )
-        elif command.program not in _ELSEWHERE and not _NEW.intersection(command.words[:2]) and any(
-            _PROJECT_PATH.search(word.strip("\"'")) for word in command.words
+        elif (
+            command.program not in _ELSEWHERE
+            and not _NEW.intersection(command.words[:2])
+            and any(_PROJECT_PATH.search(word.strip("\"'")) for word in command.words)
         ):
             own = command.program in ("rg", "grep", "ag", "semgrep", "find", "ls", "tree", "fd")
             word = next(word for word in command.words if _PROJECT_PATH.search(word.strip("\"'")))

@@ -45,7 +45,8 @@ _MANAGERS = frozenset("brew apt apt-get dnf yum pacman apk snap choco winget sco
 _INSTALLED = lazy(r"\b(?:install|add|get|tap)\b")
 _RUNS = phrase(
     "run|execut|invok|using|via",
-    r"\b(?:runs?|running|execute[sd]?|executing|invok(?:e|es|ing)|using|via) (?:the |a )?[`*]{0,2}([a-z][a-z0-9+-]{1,30})[`*]{0,2}(?= |,|\.|;|:|\)|$)",
+    r"\b(?:runs?|running|execute[sd]?|executing|invok(?:e|es|ing)|using|via) (?:the |a )?"
+    r"[`*]{0,2}([a-z][a-z0-9+-]{1,30})[`*]{0,2}(?= |,|\.|;|:|\)|$)",
 )
 _REQUIRED = phrase(
     "installed|cli|command-line|in path|on path|on your path|$path|binary",
@@ -101,11 +102,7 @@ def _of_command(placed: PlacedCommand, reading: SkillReading) -> Sign | None:
         return None
     if not facts.listed:
         # A name that nobody knows is a program where a block of commands runs it with arguments.
-        if (
-            not command.words
-            or "(" in command.text.split(" ")[0]
-            or "=" in command.words[0][:2]
-        ):
+        if not command.words or "(" in command.text.split(" ")[0] or "=" in command.words[0][:2]:
             return None
         if f"|{name}" in command.text:
             return None

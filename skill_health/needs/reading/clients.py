@@ -13,7 +13,9 @@ _HELD = frozenset(
     "list ls get show describe search read view status logs pull edit update delete assign complete close comment comments query "
     "download export tail events history inbox".split()
 )
-_NO_CLIENTS = frozenset("git npm pnpm yarn pip docker cargo dotnet brew systemctl codex claude gemini openclaw clawdbot".split())
+_NO_CLIENTS = frozenset(
+    "git npm pnpm yarn pip docker cargo dotnet brew systemctl codex claude gemini openclaw clawdbot".split()
+)
 _NEAR = 3
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 
 from skill_health.needs.model import EvidenceKind, Sign
@@ -12,7 +12,7 @@ from skill_health.needs.reading.read import SkillReading
 
 _LEAST = 0.3
 
-Theme = Sequence[tuple[str, str]]
+Theme = tuple[tuple[str, str], ...]
 """The subjects of a field, each with the words for it, as a pattern in lower case."""
 
 CODE: Theme = (
@@ -20,10 +20,16 @@ CODE: Theme = (
     ("a repository", r"(?:git )?repositor(?:y|ies)|repos?|working tree"),
     ("source files", r"source (?:files?|tree)|project files?"),
     ("existing code", r"existing (?:code|project|application|app|tests?|patterns|files)"),
-    ("tests", r"test suites?|unit tests?|regression tests?|failing tests?|tests? (?:pass|fail)\w*|run (?:the |all )?tests"),
+    (
+        "tests",
+        r"test suites?|unit tests?|regression tests?|failing tests?|tests? (?:pass|fail)\w*|run (?:the |all )?tests",
+    ),
     ("a pull request", r"pull requests?|prs?|code reviews?"),
     ("refactoring", r"refactor\w*|call ?sites?|dead code"),
-    ("the project", r"(?:your|user's|this|target|current|whole|entire) (?:code|project|app|application|solution)|project (?:root|director(?:y|ies))"),
+    (
+        "the project",
+        r"(?:your|user's|this|target|current|whole|entire) (?:code|project|app|application|solution)|project (?:root|director(?:y|ies))",
+    ),
 )
 
 
