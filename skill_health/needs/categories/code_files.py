@@ -37,6 +37,7 @@ _SIBLING = lazy(
     r"requires?|depends on|via|per|call|route(?:s)? to)\b[^.\n]{0,30}"
     r"(?:the )?`/?([a-z][\w-]*(?::[a-z][\w-]*)?)` (?:skill|agent|workflow|snapshot)|\bskill:([a-z][\w-]+)"
 )
+_FILTERS = frozenset(("jq", "yq"))
 _ALWAYS = frozenset(
     (
         "agents.md",
@@ -95,7 +96,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             yield reading.sign(0.8 * statement.weight, EvidenceKind.FILE, name, statement.line, statement.shown)
     for placed in reading.commands:
         for word in placed.command.words:
-            name = _plain(word)
+            name = "" if placed.command.program in _FILTERS and word.lstrip("\"'").startswith(".") else _plain(word)
             if name and placed.command.program in (
                 "cat",
                 "jq",
@@ -160,6 +161,8 @@ _NEIGHBOUR = lazy(
 
 def _neighbours(reading: SkillReading) -> Iterator[Sign]:
     """Files beside the skill's own folder that the text links to or reads."""
+    if "../" not in reading.skill.text and "@" not in reading.skill.text:
+        return
     fenced = {
         nth
         for block in reading.skill.body.blocks
@@ -173,7 +176,8 @@ def _neighbours(reading: SkillReading) -> Iterator[Sign]:
                 passing = _PASSING.search(line[: match.start()].lower()) is not None
                 if not passing and role in (SectionUse.MAIN, SectionUse.REQUIRED, SectionUse.WHEN):
                     name = next(filter(None, match.groups()))
-                    yield reading.sign(0.35 * role.says, EvidenceKind.FILE, name.lstrip("./"), nth)
+                    weight = 0.5 if match[3] else 0.35
+                    yield reading.sign(weight * role.says, EvidenceKind.FILE, name.lstrip("./"), nth)
 
 
 _ROUTER = lazy(

@@ -56,8 +56,17 @@ _REQUIRED = phrase(
 )
 
 
+_ONE_IS_ENOUGH = 1.5
+"""Few skills that run a program at all, even in passing, do without one."""
+
+
 def find(reading: SkillReading) -> Iterator[Sign]:
     """Commands of the normal course, declared programs, and what the bundled scripts start."""
+    for sign in _signs(reading):
+        yield sign._replace(weight=sign.weight * _ONE_IS_ENOUGH)
+
+
+def _signs(reading: SkillReading) -> Iterator[Sign]:
     for name, line in reading.declared.programs:
         if name not in PLAIN and is_tool(name):
             yield reading.sign(1.0, EvidenceKind.DECLARED, name, line)
