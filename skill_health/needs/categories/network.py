@@ -183,10 +183,10 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             yield reading.sign(
                 0.7 * offline, EvidenceKind.SENTENCE, "an API that it is for", reading.about_line, match[0]
             )
-        for nth, line in enumerate(reading.skill.lines, 1):
-            if (" /" in line or "http" in line) and _REQUEST.match(line):
+        for nth, row in enumerate(reading.skill.lines, 1):
+            if (" /" in row or "http" in row) and _REQUEST.match(row):
                 yield reading.sign(
-                    0.5 * reading.role(nth).run * offline, EvidenceKind.HOST, "requests to an API", nth, line
+                    0.5 * reading.role(nth).run * offline, EvidenceKind.HOST, "requests to an API", nth, row
                 )
     yield from remote_signs(reading, 0.9, own_content=False)
     for sign in product_signs(reading, 0.5):
