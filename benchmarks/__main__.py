@@ -28,7 +28,21 @@ MODELS = ("carry_over",)
 SIZES = ("sizes",)
 LEAKS = ("leaks",)
 JUDGING = ("judging",)
-QUESTIONS = (*LINTER, *ROUTER, *FREE, *EFFECTIVENESS, *PAGE, *DAILY, *SIZES, *RISK, *MODELS, *LEAKS, *JUDGING)
+ACTIVATION = ("activation",)
+QUESTIONS = (
+    *LINTER,
+    *ROUTER,
+    *FREE,
+    *EFFECTIVENESS,
+    *PAGE,
+    *DAILY,
+    *SIZES,
+    *RISK,
+    *MODELS,
+    *LEAKS,
+    *JUDGING,
+    *ACTIVATION,
+)
 NOT_MEASURED = "Not measured: "
 
 

@@ -160,10 +160,10 @@ def near_pairs(prompts: Sequence[Prompt], threshold: float = NEAR) -> list[Simil
     return [*pairs, *(SimilarPrompts(distinct[i], distinct[j], min(value, 1.0)) for i, j, value in found)]
 
 
-def with_families(prompts: Sequence[Prompt]) -> tuple[Prompt, ...]:
+def with_families(prompts: Sequence[Prompt], threshold: float = NEAR) -> tuple[Prompt, ...]:
     """The prompts with a family each: their own; else that of one that is nearly the same; else one named by their id.
 
-    Of several prompts without a family that are nearly the same, the first names it.
+    Of several prompts without a family that are nearly the same, the first names it. `threshold` is as in `near_pairs`.
     """
     leader = {prompt.prompt_id: prompt.prompt_id for prompt in prompts}
 
@@ -173,7 +173,7 @@ def with_families(prompts: Sequence[Prompt]) -> tuple[Prompt, ...]:
             name = leader[name]
         return name
 
-    for pair in near_pairs(prompts):
+    for pair in near_pairs(prompts, threshold):
         # Declared families are never joined: whoever named them apart meant it.
         one, other = find(pair.first.prompt_id), find(pair.later.prompt_id)
         leader[other] = one

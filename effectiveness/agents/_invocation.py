@@ -180,7 +180,7 @@ def opened(
     came back holds text of the skill.
     """
     found: dict[str, str] = {}
-    telling = _telling(skills)
+    telling = telling_lines(skills)
     for tool in tools:
         for name, how in _opened(tool, telling, folder.strip("/")):
             found.setdefault(name, one_line(how, _WIDTH))
@@ -206,7 +206,7 @@ def _opened(tool: ToolUse, telling: Mapping[str, tuple[str, ...]], folder: str) 
 
 
 def _read_by_shell(tool: ToolUse, telling: Mapping[str, tuple[str, ...]], folder: str) -> Iterator[tuple[str, str]]:
-    shown = {name for name, lines in telling.items() if _shows(tool.result or "", lines)}
+    shown = {name for name, lines in telling.items() if shows(tool.result or "", lines)}
     workdir = next(_texts(tool.arguments, ("workdir", "cwd", "dir", "directory")), "")
     for script in map(script_of, (tool.arguments.get(key) for key in _COMMANDS)):
         for path, command in reads(script, workdir):
@@ -226,7 +226,7 @@ def _skill_at(path: str, folder: str) -> str:
     return parts[-2] if fits else ""
 
 
-def _telling(skills: Sequence[SkillCopy]) -> dict[str, tuple[str, ...]]:
+def telling_lines(skills: Sequence[SkillCopy]) -> dict[str, tuple[str, ...]]:
     """The first long lines of each skill's body, without those that stand in another one, too."""
     lines = {skill.name: dict.fromkeys(_body(skill)) for skill in skills}
     times = Counter(line for of in lines.values() for line in of)
@@ -239,7 +239,8 @@ def _body(skill: SkillCopy) -> list[str]:
     return [stripped for line in body.split("\n") if len(stripped := line.strip()) >= _TELLING]
 
 
-def _shows(result: str, lines: Sequence[str]) -> bool:
+def shows(result: str, lines: Sequence[str]) -> bool:
+    """Whether a text holds enough of the telling lines of a skill to say that it is the skill's."""
     return bool(lines) and sum(line in result for line in lines) >= min(_ENOUGH, len(lines))
 
 

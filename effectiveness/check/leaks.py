@@ -110,17 +110,23 @@ def _context_files(recipe: ImageRecipe | None) -> Iterator[File]:
 
 def _in_prompt(task: Task, index: SkillIndex) -> Iterator[TaskOverlap]:
     """Names of skills, and of the files that judge."""
-    for name in index.names_in(task.prompt):
-        record = RegistryRecord("", 1, {"prompt": task.prompt, "prompt_id": "", "expected_primary_skill": name})
-        context = cast(CorpusContext, SimpleNamespace(registries=Registries(prompts=(record,))))
-        if any(prompt_names_skill.check_corpus(Corpus(()), context)):
-            certain = name in (task.target_skills or ()) and _is_called(name, task.prompt)
-            message = f"the prompt names the skill {name!r}"
-            yield _leak(message) if certain else TaskOverlap(f"{message}, perhaps as a word", "prompt-overlap", "info")
+    for name in names_in_prompt(task.prompt, index):
+        certain = name in (task.target_skills or ()) and _is_called(name, task.prompt)
+        message = f"the prompt names the skill {name!r}"
+        yield _leak(message) if certain else TaskOverlap(f"{message}, perhaps as a word", "prompt-overlap", "info")
     given = {file.path for file in task.files}
     for match in _NAMES.finditer(task.prompt):
         if match.group() not in given:
             yield _leak(f"the prompt names {match.group()!r}, which the agent does not have")
+
+
+def names_in_prompt(prompt: str, index: SkillIndex) -> Iterator[str]:
+    """The skills whose names stand in a prompt as the linter's rule sees it, perhaps as words."""
+    for name in index.names_in(prompt):
+        record = RegistryRecord("", 1, {"prompt": prompt, "prompt_id": "", "expected_primary_skill": name})
+        context = cast(CorpusContext, SimpleNamespace(registries=Registries(prompts=(record,))))
+        if any(prompt_names_skill.check_corpus(Corpus(()), context)):
+            yield name
 
 
 def _is_called(name: str, prompt: str) -> bool:

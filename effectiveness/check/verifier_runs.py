@@ -6,7 +6,7 @@ import asyncio
 import stat
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.agents._api import ProgramOutput
@@ -115,7 +115,9 @@ async def judged(task: Task, at: Workplace, name: str) -> Verified:
     if task.verifier is not None or task.rubric is None:
         return await verify(task, at, name)
     criteria = await grade(task, at, _NOBODY, b'{"steps": []}', b"", name)
-    return graded(task, criteria, None)
+    missed = (f"{each.id}: {each.why}\n" for each in criteria if each.answer == "not_met")
+    first = next(missed, "").encode("utf-8", "replace")
+    return replace(graded(task, criteria, None), output=ProgramOutput(None, stdout=first))
 
 
 def _is_file(what: str) -> bool:

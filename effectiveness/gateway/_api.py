@@ -10,7 +10,7 @@ the one server it stands for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from skill_health.bench.http.endpoint import Endpoint
@@ -35,7 +35,9 @@ class GatewayLimits:
     `asked` is the model that the trial asks: where a call meets an error of key or credit, the gateway asks it for a
     word itself, and believes only what its own call meets, too ("": every such error is believed).
     `closed` refuses every call of a model and only keeps what was asked: a probe. `watch` are the names (with
-    descriptions) that are looked for in what the agent sends.
+    descriptions) that are looked for in what the agent sends. `telling` are lines of each skill's body: where they
+    stand in a conversation, the agent has been given that skill to read. `end_after` says why no further call may be
+    made after so many answers to requests that had tools; "" as long as one may.
     """
 
     key: str
@@ -46,6 +48,8 @@ class GatewayLimits:
     asked: str = ""
     closed: bool = False
     watch: Mapping[str, str] = field(default_factory=dict)
+    telling: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    end_after: Callable[[int], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,9 @@ class GatewayTrace:
     answered with an error or broke off; `trouble` is one line about the last of either. They decide nothing: an agent
     tries again by itself. `refuted` is the last error of key or credit that a call of the gateway's own did not meet:
     it was that one request's. `barred` is why a call was refused that no trial may make.
+
+    `turns` counts the answers to requests that had tools. `given` are the skills whose text has come into a
+    conversation after the first answer of its model, in the order of the requests, those of one request together.
     """
 
     requests: int = 0
@@ -80,3 +87,5 @@ class GatewayTrace:
     trouble: str = ""
     barred: str = ""
     refuted: str = ""
+    turns: int = 0
+    given: tuple[tuple[str, ...], ...] = ()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import html
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from skill_health.bench.http.endpoint import Endpoint
@@ -17,6 +19,7 @@ from skill_health.bench.http.messages import Usage
 from skill_health.bench.prices import at_most, cost
 from skill_health.bench.providers._api import ProviderProtocol, normalize_name
 from skill_health.bench.redact import KeyFilter, Scrubber
+from skill_health.effectiveness.agents._invocation import shows
 from skill_health.effectiveness.gateway._api import GatewayLimits, GatewayTrace
 
 _LOST = 16_384
@@ -143,12 +146,13 @@ class GatewayCall:
 
     `size` are the bytes of its request, `most` the tokens that it may answer at most. `reserved` dollars are held for
     it while it is under way. `meter` is there once the server has answered with success; `whole` where that answer came
-    to its end; `free` where nothing can have been charged.
+    to its end; `free` where nothing can have been charged. `turn` where it has tools.
     """
 
     size: int
     most: int
     reserved: float
+    turn: bool = False
     meter: AnswerMeter | None = None
     whole: bool = False
     free: bool = True
@@ -160,7 +164,7 @@ class Ledger:
     def __init__(self, provider: ProviderProtocol, limits: GatewayLimits, endpoint: Endpoint) -> None:
         self._limits, self._host = limits, endpoint.host
         self._scrub, self._filter = Scrubber(endpoint.key), KeyFilter(endpoint.key)
-        self._watcher = NameWatcher(provider, limits.watch)
+        self._watcher = NameWatcher(provider, limits.watch, limits.telling)
         self._seen = GatewayTrace()
         self._cost: float | None = None
         self._sent = self._in_a_row = 0
@@ -174,7 +178,7 @@ class Ledger:
         dollars = self._cost if self._sent else self._cost or 0.0
         return replace(
             self._seen, cost_usd=dollars, offered=self._watcher.found,
-            first_request=self._filter.whole(self._watcher.first),
+            first_request=self._filter.whole(self._watcher.first), given=self._watcher.given,
         )  # fmt: skip
 
     def note_refusal(self, line: str) -> None:
@@ -189,7 +193,7 @@ class Ledger:
         """Note that a request asked for what no trial may have."""
         self._seen = replace(self._seen, barred=self._scrub.line(line))
 
-    async def begin_call(self, size: int, most: int) -> GatewayCall | str:
+    async def begin_call(self, size: int, most: int, turn: bool = False) -> GatewayCall | str:
         """Let a call of a model begin, or say why it may not.
 
         The cap in dollars cannot be kept to the cent, as nobody knows the price of an answer that is not yet written:
@@ -203,7 +207,7 @@ class Ledger:
             if cap is None or not self._reserved or self._spent + self._reserved + dollars <= cap:
                 self._sent += 1
                 self._reserved += dollars
-                return GatewayCall(size, most, dollars)
+                return GatewayCall(size, most, dollars, turn)
             await self._left.wait()
         return why
 
@@ -255,6 +259,8 @@ class Ledger:
             return seen.error
         if limits.max_requests is not None and self._sent >= limits.max_requests:
             return self._capped(f"the trial has made the {limits.max_requests:,} calls of a model that it may")
+        if limits.end_after is not None and (why := limits.end_after(seen.turns)):
+            return self._capped(why)
         if limits.max_usd is not None and self._spent >= limits.max_usd and not (limits.price and limits.price.free):
             return self._capped(f"the trial has spent ${self._spent:.4f}; its cap is ${limits.max_usd:.4f}")
         if self._in_a_row >= _IN_A_ROW:
@@ -270,7 +276,7 @@ class Ledger:
         metered = usage is not None and usage.input_tokens is not None and usage.output_tokens is not None
         models = (self._scrub.line(meter.model, 200),) if meter.model else ()
         self._seen = replace(
-            seen, answered=seen.answered + 1, unmetered=seen.unmetered + (not metered),
+            seen, answered=seen.answered + 1, unmetered=seen.unmetered + (not metered), turns=seen.turns + call.turn,
             models=tuple(dict.fromkeys((*seen.models, *models))), usage=_both(seen.usage, usage or Usage()),
         )  # fmt: skip
         dollars = None if usage is None else cost(self._limits.price, usage)
@@ -309,10 +315,16 @@ class NameWatcher:
     Agents ask for a title of the session or check their quota before they begin, without any skill in it: so what
     counts is all that was offered in any request, and the request that is kept is the first that has tools, or the
     first at all as long as there is none. Of a conversation only what stands before the model's first answer is an
-    offer: what comes later may be a file that names other skills, read by the agent.
+    offer: what comes later may be a file that names other skills, read by the agent. `given` are the skills whose text
+    stands there, by the lines that are `telling`: not in any offer, where no model has asked for it.
     """
 
-    def __init__(self, provider: ProviderProtocol, watch: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        provider: ProviderProtocol,
+        watch: Mapping[str, str],
+        telling: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    ) -> None:
         self._provider = provider
         self._talk = {normalize_name(name) for name in provider.conversation}
         self._speaks = {*self._talk, *map(normalize_name, provider.instructions)}
@@ -321,6 +333,8 @@ class NameWatcher:
         self._tools = False
         self._watch = dict(watch)
         self._missing = {name: (_word(name), _start(text)) for name, text in watch.items()}
+        self._telling = dict(telling)
+        self.given: tuple[tuple[str, ...], ...] = ()
 
     def read_request(self, body: bytes, data: Mapping[str, Any]) -> None:
         """Take in one request: its bytes without any encoding of the content, and what they say."""
@@ -333,6 +347,16 @@ class NameWatcher:
         # Most requests of a trial hold no name that is still missing; to look for its bytes costs next to nothing.
         if any(_present(name, body) for name in self._missing):
             self._search("\n".join(_strings(self._offer(data))))
+        if self._telling:
+            self._look_for_texts(data)
+
+    def _look_for_texts(self, data: Mapping[str, Any]) -> None:
+        for text, counts in (("\n".join(_strings(self._offer(data))), False), ("\n".join(_strings(data)), True)):
+            found = tuple(name for name, lines in self._telling.items() if shows(text, lines))
+            for name in found:
+                del self._telling[name]
+            if found and counts:
+                self.given = (*self.given, found)
 
     def _search(self, text: str) -> None:
         for name, (word, start) in list(self._missing.items()):
@@ -397,3 +421,18 @@ def _strings(data: Any) -> Iterator[str]:
                 stack += (inner, key)
         elif isinstance(value, list):
             stack.extend(reversed(value))
+
+
+def texts_of(body: bytes) -> str:
+    """Every text in the body of a request, one on a line; "" for what is no JSON, such as one that was cut."""
+    try:
+        return "\n".join(_strings(json.loads(body)))
+    except (ValueError, RecursionError):
+        return ""
+
+
+def offered_order(body: bytes, watch: Mapping[str, str]) -> tuple[str, ...] | None:
+    """The watched names in the order in which their descriptions stand in a request; None where it cannot be read."""
+    text = texts_of(body)
+    found = ((match.start(), name) for name, about in watch.items() if (match := _start(about).search(text)))
+    return tuple(name for _, name in sorted(found)) if text else None

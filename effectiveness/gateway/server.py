@@ -148,13 +148,14 @@ class CheckedRequest:
     """A request whose body was read, in few words, so that the body's many values need not be kept.
 
     `why_not` is why it may not pass, "" where it may. `blind` says that its answer would not tell its tokens; `told` is
-    then the whole body with the wish to be told, where that cannot be added at its end.
+    then the whole body with the wish to be told, where that cannot be added at its end. `turn` where it has tools.
     """
 
     call: CallRequest
     why_not: str = ""
     blind: bool = False
     told: bytes = b""
+    turn: bool = False
 
 
 def check_request(
@@ -162,7 +163,9 @@ def check_request(
 ) -> CheckedRequest:
     """What a request to this path asks for, and whether it may. Raises AmbiguousRequest."""
     fields = RequestFields(data)
-    checked = CheckedRequest(provider.read_call(path, fields), policy.find_refusal(fields))
+    checked = CheckedRequest(
+        provider.read_call(path, fields), policy.find_refusal(fields), turn=bool(data.get("tools"))
+    )
     if (option := provider.usage_option) is None or not data.get("stream"):
         return checked
     name, switch = option
@@ -248,7 +251,7 @@ class GatewayHandler:
         checked = await self._check(exchange, route)
         if not self._limits.closed:
             self._refuse_barred(checked)
-        call = await self.ledger.begin_call(len(exchange.body), checked.call.most_tokens)
+        call = await self.ledger.begin_call(len(exchange.body), checked.call.most_tokens, checked.turn)
         if isinstance(call, str):
             return await exchange.answer(400, self._error(400, call), [JSON, _FINAL])
         headers = self._headers(exchange)

@@ -13,10 +13,9 @@ from msgspec import structs
 
 from skill_health.bench.budget import AttemptMeter, Budget
 from skill_health.bench.http.client import CallOutcome, Client, borrow_client, give_client_back
-from skill_health.bench.http.failures import Failure
 from skill_health.bench.http.messages import Conversation, Turn, Usage, add_usage
+from skill_health.bench.http.replies import to_reply
 from skill_health.bench.journal import RESULTS, Journal, read_clock
-from skill_health.bench.prices import TieredPrice, cost
 from skill_health.bench.progress import Progress, write_progress
 from skill_health.bench.run_folder import drop_reports
 from skill_health.bench.schedule import GRACE, INTERRUPTED, RunnerWork, RunOutcome, StopRun, interruptible
@@ -42,7 +41,6 @@ from skill_health.effectiveness.judge.scores.report import CALIBRATION, load_jud
 MOST_ATTEMPTS = 2
 OUTAGE = 20
 """So many calls in a row without an answer, and a judge is left alone."""
-_STATUS = {"model": "model_unavailable", "refusal": "refusal"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,35 +221,6 @@ class JudgeRunner(RunnerWork[SomeVote], Generic[SomeVote, AnyAnswer]):
         errors.append(reply.error)
         if len(errors) >= OUTAGE:
             self.down[judge.spec] = f"{judge.spec} did not answer {len(errors)} calls in a row: {errors[-1]}"
-
-
-def to_reply(outcome: CallOutcome, price: TieredPrice | None, charged: bool) -> AttemptReply:
-    """What the journal keeps of a call; its dollars are 0 where it cannot have been `charged`, None if not known."""
-    found = outcome.completion
-    if found is None:
-        failure = outcome.failure or Failure("fatal", "did not answer")
-        return AttemptReply(
-            status=_STATUS.get(failure.kind, "provider_error"),  # type: ignore[arg-type]
-            raw_text="",
-            requests=outcome.requests,
-            duration_ms=outcome.duration_ms,
-            cost_usd=None if charged and failure.kind not in ("model", "quota", "auth") else 0.0,
-            error=failure.message,
-            stop="quota" if failure.kind == "quota" else "auth" if failure.kind == "auth" else "",
-        )
-    refused = found.end == "refusal"
-    return AttemptReply(
-        status="refusal" if refused else "truncated" if found.end == "truncated" else "finished",
-        raw_text=found.text,
-        model=found.model,
-        request_id=found.request_id,
-        stop_reason=found.stop_reason,
-        usage=TokenUsage(**found.usage.to_json()),
-        duration_ms=outcome.duration_ms,
-        requests=outcome.requests,
-        cost_usd=cost(price, found.usage),
-        error=f"the model refused to answer ({found.stop_reason or 'no reason given'})" if refused else "",
-    )
 
 
 def _to_call(key: VoteKey, replies: Sequence[AttemptReply]) -> JudgedCall:

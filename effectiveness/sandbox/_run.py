@@ -8,7 +8,7 @@ import os
 import secrets
 import signal
 import time
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -149,19 +149,22 @@ class KeptStream:
         return bytes(self._head) + b"\n" + bytes(self._tail[len(self._tail) - self._last + 1 :] if self._last else b"")
 
 
+Heard = Callable[[bytes], None]
+
+
 class Streams(asyncio.SubprocessProtocol):
     """Both streams of a process. `limit` is in bytes for each, 0 for none.
 
     With a `nonce` the process is one that stands for a program far away: it says by one byte when that was started, and
-    goes on after its last words.
+    goes on after its last words. `heard` is told of every piece of stdout as it comes.
     """
 
-    def __init__(self, limit: int, nonce: str = "") -> None:
+    def __init__(self, limit: int, nonce: str = "", heard: Heard | None = None) -> None:
         self.kept = {STDOUT: KeptStream(limit), STDERR: KeptStream(limit)}
         self.tail = b""
         self.started, self.ended = asyncio.Event(), asyncio.Event()
         self.exited, self.closed = asyncio.Event(), asyncio.Event()
-        self._nonce = nonce
+        self._nonce, self._heard = nonce, heard
 
     @property
     def most(self) -> int:
@@ -174,6 +177,8 @@ class Streams(asyncio.SubprocessProtocol):
             self.started.set()
             data = data[1:]
         self.kept[fd].add(data)
+        if fd == STDOUT and self._heard is not None:
+            self._heard(data)
         if fd == STDERR:
             self.tail = (self.tail + data)[-_TAIL:]
             if self._nonce and self.has(self._nonce):
@@ -316,9 +321,12 @@ class Watch:
 
 
 async def run(
-    back_end: BackEnd, box: SandboxSession, command: Command, limits: SandboxLimits, stop: asyncio.Event | None = None
-) -> ProgramOutput:
+    back_end: BackEnd, box: SandboxSession, command: Command, limits: SandboxLimits, stop: asyncio.Event | None = None,
+    heard: Heard | None = None,
+) -> ProgramOutput:  # fmt: skip
     """Run a command in a sandbox until it ends, breaks a limit, or `stop` is set; nothing of it is left running.
+
+    `heard` is told of each piece of its stdout as it comes.
 
     Cancellation ends it, too, before CancelledError goes on. To be called from the main thread's event loop: a sandbox
     ends with the thread that started it. Raises SandboxError.
@@ -332,7 +340,7 @@ async def run(
     opened = getattr(back_end, "opened", contextlib.nullcontext)
     try:
         with opened(box) as ready:
-            output = await _run(back_end, ready, command, limits, stop, nonce, group)
+            output = await _run(back_end, ready, command, limits, stop, nonce, group, heard)
         kills = group.memory_kills() if group is not None else 0
     finally:
         if group is not None:
@@ -347,7 +355,7 @@ async def run(
 
 async def _run(
     back_end: BackEnd, box: SandboxSession, command: Command, limits: SandboxLimits, stop: asyncio.Event | None,
-    nonce: str, group: ResourceGroup | None,
+    nonce: str, group: ResourceGroup | None, heard: Heard | None,
 ) -> ProgramOutput:  # fmt: skip
     python = back_end.layout(box).python or interpreter()
     wrapped = back_end.wrap(box, Command((python, "-I", "-S", SUPERVISOR)))
@@ -355,7 +363,7 @@ async def _run(
     alone = limits.memory_bytes if group is None or MEMORY not in group.covers else 0
     argv = wrapped.argv if group is None else group.entered(wrapped.argv)
     around = float(getattr(back_end, "AROUND", 0.0))
-    streams = Streams(limits.output_bytes, nonce if around else "")
+    streams = Streams(limits.output_bytes, nonce if around else "", heard)
     begun = time.monotonic()
     try:
         transport, _ = await asyncio.get_running_loop().subprocess_exec(

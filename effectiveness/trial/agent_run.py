@@ -9,11 +9,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput, StreamReading, served_tools, unproved_of
+from skill_health.effectiveness.agents._invocation import telling_lines
 from skill_health.effectiveness.gateway._api import GatewayLimits, GatewayTrace
 from skill_health.effectiveness.gateway.proxy import open_proxy
 from skill_health.effectiveness.sandbox._in_process import run_in_process
 from skill_health.effectiveness.sandbox._resources import task_limits
-from skill_health.effectiveness.sandbox._run import run, to_the_end
+from skill_health.effectiveness.sandbox._run import Heard, run, to_the_end
 from skill_health.effectiveness.trial.redact import redact_around, secret_words
 from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.effectiveness.workspace.folders import write_files
@@ -56,11 +57,14 @@ def watched(cell: TrialSpec) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def open_line(cell: TrialSpec, at: Workplace, closed: bool = False) -> AsyncIterator[GatewaySession]:
+async def open_line(
+    cell: TrialSpec, at: Workplace, closed: bool = False, end_after: Callable[[int], str] | None = None
+) -> AsyncIterator[GatewaySession]:
     """The way to the model of a cell; there is nothing behind it for an agent that asks none.
 
-    A `closed` one refuses every call and only keeps what was asked. An agent that asks servers of its own has a way to
-    these, of which nothing is seen.
+    A `closed` one refuses every call and only keeps what was asked. With `end_after` (see `GatewayLimits`) it also
+    looks for the texts of skills in what the agent sends. An agent that asks servers of its own has a way to these, of
+    which nothing is seen.
     """
     if cell.upstream is None:
         if not unproved_of(cell.choice.agent):
@@ -83,6 +87,8 @@ async def open_line(cell: TrialSpec, at: Workplace, closed: bool = False) -> Asy
         max_usd=cell.max_usd,
         closed=closed,
         watch=watched(cell),
+        telling=telling_lines(cell.skills) if end_after else {},
+        end_after=end_after,
     )
     async with open_gateway(cell.upstream, terms, at.socket) as gateway:
         yield GatewaySession(f"http://127.0.0.1:{at.port(gateway.port)}", terms.key, lambda: gateway.seen)
@@ -127,8 +133,11 @@ async def run_agent(
     make: Make,
     timeout_sec: float,
     stop: asyncio.Event | None = None,
+    heard: Heard | None = None,
 ) -> AgentRun | None:
     """Start what `make` makes of the job, wait for its end, and read what it said; None where it makes nothing.
+
+    `heard` is told of what it prints as it comes, but for a simulation in a thread.
 
     Raises SandboxError where it could not be started.
     """
@@ -145,7 +154,7 @@ async def run_agent(
         grant = cell.task.agent_network
         box = at.box(begun.readable, online=bool(line.base_url), grant=grant, shown=begun.shown)
         async with open_proxy(grant, box.proxy[0]) as passed:
-            raw = await run(at.sandbox, box, begun.command, limits, stop)
+            raw = await run(at.sandbox, box, begun.command, limits, stop, heard)
         raw = replace(raw, notes=(*raw.notes, *passed.notes()))
     hidden = all_secrets(cell, line.key)
     kept = ((raw.stdout, raw.cut_stdout), (raw.stderr, raw.cut_stderr))

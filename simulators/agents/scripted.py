@@ -277,7 +277,7 @@ def chance(
     share = min(1.0, max(0.0, plan.base + effect(plan, targets, arm, is_control) + more))
     if share in (0.0, 1.0):
         return share
-    hard = _NORMAL.inv_cdf(next(_units(plan.difficulty, task_id, "difficulty")))
+    hard = _NORMAL.inv_cdf(next(draw_units(plan.difficulty, task_id, "difficulty")))
     return _expit(_location(share, plan.spread) + plan.spread * hard)
 
 
@@ -291,7 +291,7 @@ def draw(
     attempt: int = 1,
 ) -> Drawn:
     """What happens in one trial. Only whether it fails early depends on the attempt."""
-    unit = _units(plan.seed, task_id, arm.name, replication)
+    unit = draw_units(plan.seed, task_id, arm.name, replication)
     lucky = next(unit)
     invoked = next(unit) < _opens(plan, targets, arm, is_control)
     success = lucky < chance(plan, task_id, targets, arm, is_control, invoked)
@@ -312,7 +312,7 @@ def draw(
         turns=turns,
         tool_calls=turns - 1,
         duration_ms=duration,
-        failure=_failure(plan, next(_units(plan.seed, task_id, arm.name, replication, "attempt", attempt))),
+        failure=_failure(plan, next(draw_units(plan.seed, task_id, arm.name, replication, "attempt", attempt))),
     )
 
 
@@ -354,7 +354,7 @@ def _expit(logit: float) -> float:
     return 1 / (1 + math.exp(-logit)) if logit >= 0 else math.exp(logit) / (1 + math.exp(logit))
 
 
-def _units(*parts: object) -> Iterator[float]:
+def draw_units(*parts: object) -> Iterator[float]:
     """Numbers between 0 and 1, both excluded, that depend only on the parts (52 bits of a hash each)."""
     text = json.dumps(parts, ensure_ascii=True).encode("ascii")
     for block in range(1 << 16):
@@ -393,21 +393,24 @@ def command(job: Job) -> Command:
     drawn = draw(plan, task.id, task.target_skills, arm, job.replication, task.is_control, attempt)
     if job.creating:
         planned = _creating(job, task, plan, drawn)
-        return _started(job, planned, (), partial(_program.act, planned, only_list=False))
+        return start_program(job, planned, partial(_program.act, planned, only_list=False))
     planned = _planned(job, task, plan, drawn)
     if not drawn.success or drawn.failure:
-        return _started(job, planned, (), partial(_program.act, planned, only_list=False))
+        return start_program(job, planned, partial(_program.act, planned, only_list=False))
     # An oracle is the task's code, not ours.
-    return _started(job, planned, _oracle(task.oracle, task, job), None)
+    return start_program(job, planned, None, oracle=_oracle(task.oracle, task, job))
 
 
 def probe(job: Job) -> Command:
     """The program, which only lists the skills it finds."""
     planned = _planned(job, None, ScriptPlan(), None)
-    return _started(job, planned, (), partial(_program.act, planned, only_list=True), "list")
+    return start_program(job, planned, partial(_program.act, planned, only_list=True), "list")
 
 
-def _started(job: Job, plan: object, oracle: tuple[File, ...], simulation: Simulation | None, *more: str) -> Command:
+def start_program(
+    job: Job, plan: object, simulation: Simulation | None, *more: str, oracle: tuple[File, ...] = ()
+) -> Command:
+    """The program of a simulated agent with its plan; `simulation` does the same as a function."""
     with open(_program.__file__, "rb") as stream:
         program = stream.read()
     files = (File(_AGENT, program), File(_PLAN, json.dumps(plan, indent=1).encode("ascii")), *oracle)
@@ -448,7 +451,7 @@ def _planned(job: Job, task: Task | None, plan: ScriptPlan, drawn: Drawn | None)
 
 def _creating(job: Job, task: Task, plan: ScriptPlan, drawn: Drawn) -> dict[str, object]:
     """The plan of a creator, which writes one skill or none."""
-    writes = next(_units(plan.seed, task.id, job.arm, job.replication, "create")) < plan.create
+    writes = next(draw_units(plan.seed, task.id, job.arm, job.replication, "create")) < plan.create
     name = f"written-{task.id}".lower().replace(".", "-").replace("_", "-")
     head = f"---\nname: {name}\ndescription: Written for {task.id}. Use when {task.id} is asked for.\n---\n"
     files = {f"{FOLDER}/{name}/SKILL.md": f"{head}# Steps\n\nLook, do, check ({job.replication}).\n"}

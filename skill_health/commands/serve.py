@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from skill_health.commands.lint import common_options
 from skill_health.core.errors import CLEAN
+
+if TYPE_CHECKING:
+    from skill_health.page.serving.draft_pages import DraftPages
 
 
 @click.command(short_help="Show the page on this machine, rebuilt when something changes.")
@@ -18,14 +21,15 @@ from skill_health.core.errors import CLEAN
     "--port", type=click.IntRange(0, 65535), default=8000, help="Port on 127.0.0.1; 0 means any free one (8000)."
 )
 @click.option("--reports", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
-@click.option("--title", metavar="TEXT", help="Title of the page (Skill health).")
+@click.option("--title", metavar="TEXT", help="Title of the page (the name of the repository, else Skill health).")
+@click.option("--open", "open_", is_flag=True, help="Open it in the browser, too.")
 @common_options
 @click.pass_context
-def command(ctx: click.Context, /, paths: tuple[str, ...], port: int, **options: Any) -> int:
+def command(ctx: click.Context, /, paths: tuple[str, ...], port: int, open_: bool, **options: Any) -> int:
     """Serve the page of `report` on 127.0.0.1, and to no other machine, until Ctrl-C.
 
     It is rebuilt, and reloads itself, when a skill, a registry, a task, the configuration, a history or a report
-    changes. Nothing is written.
+    changes. Below /drafts are the drafts that wait for a decision; nothing is written but what is decided there.
     """
     import gc
 
@@ -41,13 +45,23 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], port: int, **options:
         """The day that was given, else today: a server may run past midnight."""
         return given.as_of if named else date.today()
 
+    def drafts() -> DraftPages:
+        """The pages of drafts; what they need is loaded when one is asked for."""
+        from skill_health.page.serving.draft_pages import DraftPages
+
+        return DraftPages(paths, given.config_file)
+
     live, folder = site(paths, given, day)
-    with Server(live, folder, port) as server:
+    with Server(live, folder, port, drafts=drafts) as server:
         # A process that lives on has to clean up behind itself, unlike one that runs a hook.
         gc.enable()
         live.refresh(strict=True)
         echo(f"{server.url} shows the page; press Ctrl-C to stop\n")
         if sys.stdout is not None:
             sys.stdout.flush()
+        if open_:
+            from webbrowser import open_new_tab
+
+            open_new_tab(server.url)
         server.serve_forever()
     return CLEAN

@@ -13,6 +13,7 @@ import msgspec
 
 from skill_health.core.strict_json import escape_surrogates
 from skill_health.documents._record import OpenRecord, Record
+from skill_health.documents.activation_report import ActivationReport
 from skill_health.documents.daily_run import DailyRun
 from skill_health.documents.effect_configurations import EffectConfigurations
 from skill_health.documents.effect_history import EffectHistoryLine
@@ -22,6 +23,7 @@ from skill_health.documents.needs_report import NeedsReport
 from skill_health.documents.page_data import PageData, VerdictRecord
 from skill_health.documents.router_history import RouterHistoryLine
 from skill_health.documents.router_report import RouterReport
+from skill_health.documents.skill_grades import SkillGrade
 from skill_health.documents.skill_record import SkillRecords
 
 
@@ -30,8 +32,8 @@ class Origins:
 
     The names of documents are: status (`status --format json`), lint (`lint --score --format json`), history (the daily
     runs as a list, oldest first), router-history and effectiveness-history (the lines of these files likewise),
-    effectiveness-configurations (the file of that name), needs (`needs --format json`),
-    router/RUN and effectiveness/RUN (the report.json of that run), page (what `report --format json` adds).
+    effectiveness-configurations (the file of that name), needs (`needs --format json`), router/RUN, effectiveness/RUN
+    and activation/RUN (the report.json of that run), page (what `report --format json` adds).
     """
 
     def __init__(self, documents: Mapping[str, Record | OpenRecord | Sequence[Record | OpenRecord]]) -> None:
@@ -87,6 +89,11 @@ def _escaped(key: str) -> str:
 Tone = Literal["good", "warn", "bad", "unknown"]
 TONES: tuple[Tone, ...] = ("bad", "warn", "unknown", "good")
 """The most in need first."""
+GRADE_TONES: Mapping[SkillGrade, Tone] = {
+    SkillGrade.FAIL: "bad", SkillGrade.NEEDS_WORK: "warn", SkillGrade.NOT_MEASURED: "unknown", SkillGrade.PASSING: "good",
+}  # fmt: skip
+TOPICS = {1: "Lint", 2: "Routing", 3: "Effect", 4: "Composition"}
+"""What the four questions are about, in a word."""
 QUESTIONS = {
     1: "Did it pass the deterministic gates?",
     2: "Do the descriptions route?",
@@ -142,20 +149,32 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class SkillVerdict:
-    """The verdict on a skill: a `word`, its `tone`, the `question` (1 to 4) that it answers, and why.
+    """The verdict on a skill, or the answer to a question about all: its `grade`, and why.
+
+    `question` (1 to 4) is what it answers, `detail` is what was found in a word or two, "" where the grade says it all.
 
     `command` is what to run next, "" where nothing is to be done; `advice` says what for. `effect` is the verdict of
     the benchmark that it rests on, where that is about the skill as it is now; `preliminary` says that it may change.
     """
 
-    word: str
-    tone: Tone
+    grade: SkillGrade
+    detail: str
     question: int
     reason: str
     advice: str = ""
     command: str = ""
     effect: VerdictWord | None = None
     preliminary: bool = False
+
+    @property
+    def word(self) -> str:
+        """The grade as it is shown."""
+        return self.grade.value
+
+    @property
+    def tone(self) -> Tone:
+        """The tone of the grade."""
+        return GRADE_TONES[self.grade]
 
     @property
     def need(self) -> int:
@@ -166,7 +185,7 @@ class SkillVerdict:
     def record(self) -> VerdictRecord:
         """The verdict as the page's document has it."""
         return VerdictRecord(
-            word=escape_surrogates(self.word), tone=self.tone, question=self.question,
+            grade=self.grade, detail=escape_surrogates(self.detail), question=self.question,
             reason=escape_surrogates(self.reason), advice=escape_surrogates(self.advice),
             command=escape_surrogates(self.command),
         )  # fmt: skip
@@ -189,9 +208,9 @@ class Page:
     `status` is the joined record, `lint` the scored report of now; both cover the same skills, in the order of their
     paths. The histories are lines, oldest first, as far as they fit their type; `history` ends with the last daily
     run, which may be older than now. `router` and `effects` are the reports of the runs that the last lines of the
-    histories name, the latest first. Reports that are absent or break their schema are left out, with a line in
-    `notes`. `configurations` is what was saved of them side by side, None for nothing. `needs` is what the same skills
-    need of their environment, None where that was not asked.
+    histories name, the latest first, and so are those of `activation`. Reports that are absent or break their schema
+    are left out, with a line in `notes`. `configurations` is what was saved of them side by side, None for nothing.
+    `needs` is what the same skills need of their environment, None where that was not asked.
 
     `own` is what only the page knows. `verdicts` are by the path of SKILL.md, `due` is every step to take, in the
     order of the questions. `folder` is the folder of the reports, `base` the folder that the page is written to; both
@@ -217,6 +236,7 @@ class Page:
     base: str = ""
     configurations: EffectConfigurations | None = None
     needs: NeedsReport | None = None
+    activation: tuple[ActivationReport, ...] = ()
     origins: Origins = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -227,13 +247,14 @@ class Page:
             **{f"router/{each.run.run_id}": each for each in self.router},
             **({"effectiveness-configurations": self.configurations} if self.configurations else {}),
             **({"needs": self.needs} if self.needs else {}),
+            **{f"activation/{each.run_id}": each for each in self.activation},
             "router-history": self.router_history, "effectiveness-history": self.effect_history, "history": self.history,
         }  # fmt: skip
         object.__setattr__(self, "origins", Origins(documents))
 
     def by_need(self) -> list[str]:
         """The paths of the skills, the most in need first."""
-        unknown = SkillVerdict("", "unknown", 1, "")
+        unknown = SkillVerdict(SkillGrade.NOT_MEASURED, "", 1, "")
         needs = {each.path: self.verdicts.get(each.path, unknown).need for each in self.status.skills}
         return sorted(needs, key=lambda path: (needs[path], path))
 

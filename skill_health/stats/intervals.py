@@ -211,14 +211,20 @@ def auc(positives: Sequence[float], negatives: Sequence[float]) -> Estimate:
         return Estimate(None, n=m + n, clusters=m + n, note="not testable: one of the two groups is empty")
     won = math.fsum((one > other) + (one == other) / 2 for one in positives for other in negatives)
     value = won / (m * n)
+    low, high = auc_interval(value, m, n)
     return Estimate(
         value=round_figure(value),
-        low=round_figure(_auc_end(value, 0.0, m, n)),
-        high=round_figure(_auc_end(value, 1.0, m, n)),
+        low=low,
+        high=high,
         n=m + n,
         clusters=m + n,
         method="Newcombe's method 5",
     )
+
+
+def auc_interval(value: float, m: int, n: int) -> tuple[float, float]:
+    """The ends of the 95 % interval of such a share over so many positives and negatives."""
+    return round_figure(_auc_end(value, 0.0, m, n)), round_figure(_auc_end(value, 1.0, m, n))
 
 
 def _auc_end(value: float, far: float, m: int, n: int) -> float:

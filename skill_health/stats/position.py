@@ -14,9 +14,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from skill_health.stats.association import fit_logistic, robust_variance
 from skill_health.stats.distributions import round_figure, round_p, t_cdf, t_quantile
 from skill_health.stats.estimates import Estimate
-from skill_health.stats.logistic import fit_logistic, robust_variance
 from skill_health.stats.resampling import BLOCK, Floats, RandomStream
 
 _RARE = 5

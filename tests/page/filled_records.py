@@ -46,6 +46,8 @@ def _fields(kind: type[Record | OpenRecord]) -> tuple[inspect.Field, ...]:
 
 def _shaped(kind: inspect.Type, value: Any) -> Any:
     match kind:
+        case inspect.EnumType():
+            return kind.cls(value)
         case inspect.StructType() if isinstance(value, Mapping):
             return filled(kind.cls, value)
         case inspect.UnionType():
@@ -66,6 +68,8 @@ def _empty(kind: inspect.Type) -> Any:
             return None
         case inspect.LiteralType():
             return kind.values[0]
+        case inspect.EnumType():
+            return next((each for each in kind.cls if each.value == "not measured"), next(iter(kind.cls)))
     empty = {inspect.VarTupleType: (), inspect.DictType: {}, inspect.StrType: "", inspect.FloatType: 0.0}
     return empty.get(type(kind), 0)
 
@@ -104,6 +108,7 @@ def documents(page: Page) -> dict[str, Any]:
         "status": record_values(page.status), "lint": record_values(page.lint), "page": record_values(page.own),
         **({"needs": record_values(page.needs)} if page.needs else {}),
         **({"effectiveness-configurations": record_values(page.configurations)} if page.configurations else {}),
+        **{f"activation/{each.run_id}": record_values(each) for each in page.activation},
         "history": [*map(record_values, page.history)], "router-history": [*map(record_values, page.router_history)],
         "effectiveness-history": [*map(record_values, page.effect_history)],
     }  # fmt: skip

@@ -8,8 +8,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import drafts_made
 import pytest
 from browser_driver import AS_OF, ROOT, chromium, missing, names_shown, visit
+from msgspec.structs import replace
+
+from skill_health.drafts.store import add_drafts
 
 sys.path.insert(0, str(ROOT))
 from benchmarks._made_page import Size, write_page
@@ -49,3 +53,18 @@ def test_the_page_follows_a_change_of_a_skill(served: tuple[Path, str]) -> None:
         seen.page.locator("#table", has_text="sort-old-crates").wait_for(timeout=30_000)
         # The page asks for nothing but itself and its own events.
         assert seen.wrong == []
+
+
+def test_a_draft_is_edited_and_accepted_on_the_page(served: tuple[Path, str]) -> None:
+    root, address = served
+    name = sorted(path.name for path in (root / "skills").iterdir())[0]
+    made = drafts_made.draft("which of these is the oldest one of all", expected=name)
+    add_drafts(str(root), [replace(made, skills=(replace(made.skills[0], name=name),))])
+    with chromium() as browser, visit(browser, f"{address}drafts") as seen:
+        area = seen.page.locator("textarea")
+        area.fill(area.input_value().replace("oldest", "newest"))
+        seen.page.get_by_role("button", name="Accept").click()
+        seen.page.get_by_text("is accepted.").wait_for(timeout=30_000)
+    assert "which of these is the newest one of all" in "".join(
+        path.read_text("utf-8") for path in root.rglob("prompts.jsonl")
+    )

@@ -14,14 +14,18 @@ import socketserver
 import stat
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from skill_health.core.errors import UsageError
 from skill_health.page.data.loading import open_below
 from skill_health.page.serving.site import Site
+
+if TYPE_CHECKING:
+    from skill_health.page.serving.draft_pages import DraftPages
 
 
 class Patient(Protocol):
@@ -113,6 +117,8 @@ _HEARTBEAT = 15.0
 _PIECE = 1 << 16
 _TEXT, _PAGE = "text/plain; charset=utf-8", "text/html; charset=utf-8"
 _RAW_POLICY = "sandbox; default-src 'none'"
+_DRAFTS = "/drafts"
+_MOST_POSTED = 1 << 21
 
 
 class Server(ThreadingHTTPServer):
@@ -126,8 +132,18 @@ class Server(ThreadingHTTPServer):
     # Elsewhere it would let two programs listen on one port.
     allow_reuse_address = os.name != "nt"
 
-    def __init__(self, site: Site, folder: str, port: int = 0, interval: float = 1.0, patience: float = 20.0) -> None:
+    def __init__(
+        self,
+        site: Site,
+        folder: str,
+        port: int = 0,
+        interval: float = 1.0,
+        patience: float = 20.0,
+        drafts: Callable[[], DraftPages] | None = None,
+    ) -> None:
         self.site, self.folder, self.interval, self.patience = site, folder, interval, patience
+        self._open_drafts, self._drafts = drafts, threading.Lock()
+        self._draft_pages: DraftPages | None = None
         self.stopping = threading.Event()
         self.streams = threading.BoundedSemaphore(_MOST_STREAMS)
         self._connections = threading.BoundedSemaphore(_MOST_CONNECTIONS)
@@ -138,6 +154,13 @@ class Server(ThreadingHTTPServer):
             raise UsageError(f"port {port} {why}: name another one by --port, 0 for any that is free") from error
         own = [f"{name}:{self.server_port}" for name in ("127.0.0.1", "localhost", "[::1]")]
         self.names = frozenset([*own, *(name.rpartition(":")[0] for name in own if self.server_port == 80)])
+
+    def draft_pages(self) -> DraftPages | None:
+        """The pages of drafts, made when they are first asked for; None where there are none."""
+        with self._drafts:
+            if self._draft_pages is None and self._open_drafts is not None:
+                self._draft_pages = self._open_drafts()
+            return self._draft_pages
 
     @property
     def url(self) -> str:
@@ -191,10 +214,59 @@ class PageHandler(TimedRequestHandler):
             self._say(status, page.encode("utf-8", "backslashreplace"), _PAGE, "frame-ancestors 'none'")
         elif path == "/events":
             self._events()
+        elif path == _DRAFTS and (drafts := self.server.draft_pages()) is not None:
+            self._say_draft(*drafts.page())
         else:
             self._raw(path)
 
     do_HEAD = do_GET
+
+    def do_POST(self) -> None:
+        """Carry out a decision on a draft; there is nothing else to post."""
+        # The rest of what is refused is not read.
+        self.close_connection = True
+        if self._refused():
+            return
+        drafts = self.server.draft_pages() if self.path.partition("?")[0] == _DRAFTS else None
+        if drafts is None:
+            self.send_error(HTTPStatus.METHOD_NOT_ALLOWED)
+        elif not self._is_own():
+            self.send_error(HTTPStatus.FORBIDDEN)
+        elif (fields := self._fields()) is None:
+            self.send_error(HTTPStatus.BAD_REQUEST)
+        else:
+            self._say_draft(*drafts.decide(fields))
+
+    def _is_own(self) -> bool:
+        """Whether a form is on one of our own pages, as far as the browser says; one that says nothing is refused."""
+        origins = self.headers.get_all("Origin", [])
+        site = self.headers.get("Sec-Fetch-Site")
+        known = {f"http://{name}" for name in self.server.names}
+        named = len(origins) == 1 and origins[0].strip().lower() in known
+        return named and site in (None, "same-origin")
+
+    def _fields(self) -> dict[str, str] | None:
+        """The fields of a form; None for anything else, or one that is too large."""
+        from urllib.parse import parse_qsl
+
+        length = self.headers.get("Content-Length", "")
+        kind = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        if kind != "application/x-www-form-urlencoded" or not length.isascii() or not length.isdigit():
+            return None
+        if int(length[:9]) > _MOST_POSTED or len(length) > 9:
+            return None
+        raw = self.rfile.read(int(length))
+        try:
+            pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, max_num_fields=20, errors="strict")
+        except ValueError:
+            return None
+        return dict(pairs) if len(dict(pairs)) == len(pairs) else None
+
+    def _say_draft(self, status: int, page: str) -> None:
+        from skill_health.page.serving.draft_pages import POLICY
+
+        # With no referrer at all a browser would not say where a form is from.
+        self._say(status, page.encode("utf-8", "backslashreplace"), _PAGE, POLICY, "same-origin")
 
     def _refused(self) -> bool:
         """Refuse what is not meant for us, or comes from the page of another site."""
@@ -252,16 +324,16 @@ class PageHandler(TimedRequestHandler):
         with suppress(OSError):
             self._say(status, f"{status.value} {status.phrase}\n".encode(), _TEXT, _RAW_POLICY)
 
-    def _say(self, status: int, body: bytes, kind: str, policy: str) -> None:
-        self._head(status, len(body), kind, policy)
+    def _say(self, status: int, body: bytes, kind: str, policy: str, referrer: str = "no-referrer") -> None:
+        self._head(status, len(body), kind, policy, referrer)
         if self.command != "HEAD":
             self.wfile.write(body)
 
-    def _head(self, status: int, size: int | None, kind: str, policy: str) -> None:
+    def _head(self, status: int, size: int | None, kind: str, policy: str, referrer: str = "no-referrer") -> None:
         self.send_response(status)
         headers = {
             "Content-Type": kind, "Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff",
-            "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
+            "Cache-Control": "no-store", "Referrer-Policy": referrer, "X-Frame-Options": "DENY",
             "Cross-Origin-Resource-Policy": "same-origin",
         }  # fmt: skip
         if status == HTTPStatus.METHOD_NOT_ALLOWED:

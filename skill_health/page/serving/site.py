@@ -21,6 +21,7 @@ from skill_health.discovery.corpus import discover
 from skill_health.discovery.roots import find_root
 from skill_health.documents.effect_history import HISTORY as EFFECTS
 from skill_health.documents.router_history import HISTORY as ROUTER
+from skill_health.drafts.store import DRAFTS, count_waiting
 from skill_health.lint.report import BASELINE
 from skill_health.page.figures import escape_text
 from skill_health.page.html import render
@@ -101,8 +102,24 @@ class Site:
 
 def _with_reason(page: str, reason: str) -> str:
     line = f'<p role="alert" class="bad">This page is not up to date. It cannot be rebuilt: {escape(reason)}</p>'
+    return _begun_with(page, line)
+
+
+def _begun_with(page: str, line: str) -> str:
+    """The page with a line at the beginning of its body."""
     found = _BODY.search(page)
     return page[: found.end()] + line + page[found.end() :] if found else line + page
+
+
+def _with_drafts(page: str, root: str) -> str:
+    """The page with a link to the drafts, if any wait for a decision."""
+    if not os.path.isdir(os.path.join(root, DRAFTS)):
+        return page
+    waiting = count_waiting(root)
+    if not waiting:
+        return page
+    said = f"{waiting} draft{'s' * (waiting != 1)} wait{'s' * (waiting == 1)} for a decision"
+    return _begun_with(page, f'<p><a href="/drafts">{said}</a></p>')
 
 
 def _unavailable(reason: str) -> str:
@@ -133,6 +150,7 @@ def mark(paths: Sequence[str], config: Config, folder: str, file: str | None = N
         *_settings(root, config, file),
         *_skills(paths, config, root),
         *_beside(root, config),
+        *_drafts(root),
         *_reports(folder),
     ):
         found.update(f"{path}\0{_state(path)}\0".encode("utf-8", "surrogateescape"))
@@ -161,6 +179,12 @@ def _beside(root: str, config: Config) -> Iterator[str]:
                 yield os.path.join(root, path)
                 if kind == "tasks":
                     yield os.path.join(root, os.path.dirname(path), "task.md")
+
+
+def _drafts(root: str) -> Iterator[str]:
+    for folder, folders, files in os.walk(os.path.join(root, DRAFTS)):
+        folders.sort()
+        yield from (os.path.join(folder, name) for name in sorted(files) if name.endswith(".json"))
 
 
 def _reports(folder: str) -> Iterator[str]:
@@ -197,7 +221,8 @@ def site(paths: Sequence[str], options: PageOptions, day: Callable[[], date]) ->
         fresh = asked(paths, options)
         about = PageRequest(fresh.paths, fresh.root, fresh.config, about.folder)
         last = os.path.join(about.folder, PAGE)
-        return render(page_of(about, replace(options, as_of=day()), about.folder, last), live=True)
+        page = render(page_of(about, replace(options, as_of=day()), about.folder, last), live=True)
+        return _with_drafts(page, about.root)
 
     def marked() -> str:
         return mark(about.paths, about.config, about.folder, options.config_file, (day().isoformat(),))

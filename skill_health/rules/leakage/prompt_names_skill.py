@@ -45,7 +45,7 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
         prompt, name = record.data.get("prompt"), record.data.get("expected_primary_skill")
         if not isinstance(prompt, str) or not isinstance(name, str) or not name.strip():
             continue
-        match = _named(prompt, name.strip())
+        match = find_name(prompt, name.strip())
         if match:
             key = record.data.get("prompt_id") or record.data.get("case_id")
             yield Hit(
@@ -56,8 +56,8 @@ def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:
             )
 
 
-def _named(prompt: str, name: str) -> str:
-    """The place where a prompt names a skill, or ""."""
+def find_name(prompt: str, name: str) -> str:
+    """The words by which a prompt names a skill; "" where it does not."""
     if name.casefold() not in prompt.casefold():
         return ""
     escaped = re.escape(name)

@@ -26,7 +26,7 @@ Reword the description, or retire the prompt and write a new one. There is no au
 evidence · the descriptions of a published router benchmark were tuned on the prompts that test them; read 2026-11.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from skill_health.registries.records import RegistryRecord
@@ -34,7 +34,7 @@ from skill_health.rules._api import Context, Corpus, CorpusContext, Hit, Severit
 from skill_health.skill.model import Skill, Span
 from skill_health.skill.sections import roles_of
 from skill_health.text import fingerprints as prints
-from skill_health.text.fingerprints import Words
+from skill_health.text.fingerprints import SharedWords, Words
 from skill_health.text.similarity import STOP, containment, terms
 
 CODE = "LE009"
@@ -108,9 +108,9 @@ def _judge(
         hit = None
         if number in near and len({places[n].skill.path for n in grams[near[number]]}) <= _MOST_SKILLS:
             hit = _quoted(record, prompt, words, place)
-        if hit is None and place.line == 0 and _LEAST_TERMS <= len(meaning) <= len(place.terms):
+        if hit is None and place.line == 0 and holds_words(place.terms, meaning, limit):
             share = containment(meaning, place.terms)
-            hit = (0, _hit(record, place, 0, f"{share:.0%} of the words", prompt)) if share >= limit else None
+            hit = (0, _hit(record, place, 0, f"{share:.0%} of the words", prompt))
         if hit is not None and hit[0] >= held.get(place.skill.path, (-1,))[0]:
             held[place.skill.path] = hit
     for _, found in sorted(held.items()):
@@ -118,13 +118,23 @@ def _judge(
 
 
 def _quoted(record: RegistryRecord, prompt: str, words: Words, place: ComparedText) -> tuple[int, Hit] | None:
-    runs = prints.shared_runs(place.words.words, words.words, LEAST)
-    runs = [r for r in runs if len(set(place.words.words[r.a : r.a + r.length]) - STOP) >= _TELLING]
-    if not runs:
+    run = find_quoted_run(place.words, words)
+    if run is None:
         return None
-    run = max(runs, key=lambda r: (r.length, -r.a))
     quoted = prompt[words.starts[run.b] : words.ends[run.b + run.length - 1]]
     return run.length, _hit(record, place, place.words.starts[run.a], f"{run.length} words", quoted)
+
+
+def find_quoted_run(place: Words, prompt: Words) -> SharedWords | None:
+    """The longest run of at least LEAST words, not only everyday ones, that a prompt shares with a text."""
+    runs = prints.shared_runs(place.words, prompt.words, LEAST)
+    runs = [run for run in runs if len(set(place.words[run.a : run.a + run.length]) - STOP) >= _TELLING]
+    return max(runs, key=lambda run: (run.length, -run.a), default=None)
+
+
+def holds_words(place: Collection[str], meaning: Collection[str], limit: float) -> bool:
+    """Whether a text holds at least this share of the telling words of a prompt, if it has several of them."""
+    return _LEAST_TERMS <= len(meaning) <= len(place) and containment(meaning, place) >= limit
 
 
 def _hit(record: RegistryRecord, place: ComparedText, offset: int, much: str, quoted: str) -> Hit:

@@ -1,0 +1,1 @@
+"""The subcommands of `skill-health activation`, one module each."""

@@ -1,0 +1,1 @@
+"""Inputs and choices -> everything that is settled before the first agent is started."""

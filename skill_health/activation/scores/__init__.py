@@ -1,0 +1,1 @@
+"""Results -> figures with their intervals, beside those of routers."""

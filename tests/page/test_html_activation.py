@@ -1,0 +1,146 @@
+"""The page's part on live agents: what it shows, where it comes from, what is marked, and no markup in it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from activation_page import SKILLS, activation_report, page_with
+from filled_records import documents, resolve
+from msgspec.structs import replace
+from page_parsed import Element, Parsed
+
+from skill_health.documents._record import encode_record, record_values
+from skill_health.documents.activation_report import ActivationReport
+from skill_health.page.data.gather import activation_reports
+from skill_health.page.drawing import draw
+from skill_health.page.html import render
+from skill_health.page.model import Page, anchor
+
+NASTY = "</p><script>alert(1)</script><img src=x onerror=alert(2)>\u202e{{7*7}}\x1b[31m"
+
+
+@pytest.fixture(autouse=True)
+def _no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draw, "compile_all", lambda specs: dict.fromkeys(specs, ("400", "200", "")))
+
+
+def inside(page: Page, tag: str = "") -> list[Element]:
+    """The elements of the section."""
+    seen = Parsed(render(page))
+    section, found = seen.one(id="activation"), []
+    for each in seen.all(tag):
+        above = each.up
+        while above is not None and above is not section:
+            above = above.up
+        found += [each] if above is section else []
+    return found
+
+
+def words(page: Page) -> str:
+    return " ".join(Parsed(render(page)).one(id="activation").text.split())
+
+
+def test_figures_stand_with_their_intervals_and_the_ranking_beside_them() -> None:
+    report = activation_report()
+    (model,) = report.models
+    seen = words(page_with(report))
+    recall = model.metrics.recall
+    assert recall.value is not None and recall.low is not None and recall.high is not None
+    assert (
+        f"Loaded first where expected{100 * recall.value:.1f} [{100 * recall.low:.1f}, {100 * recall.high:.1f}] n 14"
+        in seen
+    )
+    fires = model.metrics.false_fire_none
+    assert fires.high is not None and f"Loaded one where none applies0.0 [0.0, {100 * fires.high:.1f}] n 3" in seen
+    assert "lexical:tfidf ranks the same skills for the same prompts" in seen
+    assert "17 of 17 requests known" in seen and "SIMULATED" not in seen
+
+
+def test_every_figure_is_what_stands_at_its_origin() -> None:
+    page = page_with(activation_report())
+    told = documents(page)
+    cells = [each for each in inside(page) if each.attrs.get("data-from")]
+    assert len(cells) > 30
+    for cell in cells:
+        found = resolve(told, str(cell.attrs["data-from"]))
+        value = found["value"] if isinstance(found, dict) else found
+        shown = cell.text.split(" ")[0].replace(",", "")
+        if value is None:
+            assert shown == "–"
+        else:
+            assert float(shown) in (pytest.approx(100 * value, abs=0.06), pytest.approx(value, abs=0.006))
+
+
+def test_a_skill_leads_to_its_part_and_a_changed_description_is_marked() -> None:
+    page = page_with(activation_report(), about={"bread": "Bakes something else."})
+    links = [each.attrs["href"] for each in inside(page, "a")]
+    assert links == [f"#{anchor(f'skills/{name}/SKILL.md')}" for name in SKILLS]
+    marks = [each for each in inside(page, "span") if "mark" in str(each.attrs.get("class"))]
+    assert [mark.text for mark in marks if mark.text == "stale"] == ["stale"]
+    assert any("other descriptions by now: bread" in str(mark.attrs.get("title")) for mark in marks)
+
+
+def test_what_is_simulated_is_marked_and_comes_last() -> None:
+    real, made = activation_report(), activation_report("planted", simulated=True)
+    page = page_with(made, real)
+    heads = [each.text for each in inside(page, "h3")]
+    assert heads[0].startswith("codex:some-model-1") and "SIMULATED" in heads[1]
+
+
+def test_each_agent_stands_there_by_its_last_report() -> None:
+    old, new = activation_report(), replace(activation_report(), run_id="20260401T000000Z-0123abcd")
+    heads = [each for each in inside(page_with(new, old), "h3") if "codex:some-model-1" in each.text]
+    assert len(heads) == 1
+    assert "20260401T000000Z" in words(page_with(new, old)) and "20260301T000000Z" not in words(page_with(new, old))
+
+
+def test_without_a_run_there_is_no_such_part() -> None:
+    assert 'id="activation"' not in render(page_with())
+
+
+def test_texts_of_others_stay_texts() -> None:
+    report = activation_report(f"codex:{NASTY}")
+    (model,) = report.models
+    nasty = replace(
+        model,
+        unproved=NASTY,
+        preliminary=(NASTY,),
+        skills=tuple(replace(each, instead={NASTY: 1}) for each in model.skills),
+    )
+    text = render(page_with(replace(report, models=(nasty,))))
+    assert "<script>alert" not in text and "<img" not in text and "\x1b" not in text and "\u202e" not in text
+
+
+def test_reports_are_found_by_the_history_and_damage_is_said(tmp_path: Path) -> None:
+    from made_loads import made_manifest, made_results
+
+    from skill_health.activation.history import record_activation
+    from skill_health.activation.report import build_activation_report
+    from skill_health.documents.router_manifest import Prompt
+
+    prompts = [Prompt(f"{name}-1", f"do {name}", name) for name in SKILLS]
+    manifest = made_manifest(prompts, SKILLS)
+    report = build_activation_report(
+        manifest, made_results(manifest, {each.prompt_id: [each.expected] for each in prompts})
+    )
+    assert activation_reports(str(tmp_path)) == ((), ())
+    assert record_activation(str(tmp_path), manifest, report) == 8
+    assert record_activation(str(tmp_path), manifest, report) == 0
+    assert activation_reports(str(tmp_path)) == (
+        (),
+        (f"activation/{report.run_id}/report.json is not there: its figures are not shown",),
+    )
+    folder = tmp_path / "activation" / report.run_id
+    folder.mkdir(parents=True)
+    (folder / "report.json").write_text(encode_record(report))
+    assert activation_reports(str(tmp_path)) == ((report,), ())
+    broken = record_values(report) | {"turns": -1}
+    (folder / "report.json").write_text(json.dumps(broken))
+    found, notes = activation_reports(str(tmp_path))
+    assert found == () and "breaks its schema" in notes[0]
+    with (tmp_path / "activation-history.jsonl").open("a") as stream:
+        stream.write('{"schema": "skill-health/activation-history/1", "run_id": 3}\n{"schema": "other"}\n')
+    assert any("1 line of activation-history.jsonl is damaged" in note for note in activation_reports(str(tmp_path))[1])
+    assert isinstance(report, ActivationReport)
