@@ -17,7 +17,7 @@ from typing import Any
 
 from skill_health.page.figures import escape_text
 
-_TAG = re.compile(r"(<[^>]*>)")
+_TAG = re.compile(r"(<[^<>]*>)")
 _LEAST = 6
 """Characters of a piece that is worth a place in the list."""
 Packed = list[int | str]

@@ -51,8 +51,8 @@ def test_every_format_says_so(name: str) -> None:
     assert "fewer than 3 replications" not in said(3, name)
 
 
-@pytest.mark.parametrize(("reps", "word"), [(1, "preliminary: helps"), (2, "preliminary: helps"), (3, "helps")])
-def test_the_pages_verdict_says_so(tmp_path: Path, reps: int, word: str) -> None:
+@pytest.mark.parametrize("reps", [1, 2, 3])
+def test_the_pages_verdict_says_so(tmp_path: Path, reps: int) -> None:
     planned, results, report = run_of(reps)
     record_run(str(tmp_path), planned, report, results)
     found = read_effects(str(tmp_path), lambda: {"plums": "d"})

@@ -30,7 +30,7 @@ _GPU = (
 _PACKAGE_WORDS = frozenset(("install", "add", "i", "sync", "ci"))
 _IMPORT = lazy(r"(?m)^(?:from\s+([A-Za-z_]\w*)[\w.]*\s+import|import\s+([A-Za-z_]\w*))")
 _JS_IMPORT = lazy(
-    r"(?m)^\s*(?:import\b[^\n]{0,200}\bfrom\s+|(?:const|let|var)\b[^\n]{0,80}\brequire\()[\"']([@a-z][\w./@-]{0,60})[\"']"
+    r"(?m)^[ \t]*(?:import\b[^\n]{0,200}\bfrom\s+|(?:const|let|var)\b[^\n]{0,80}\brequire\()[\"']([@a-z][\w./@-]{0,60})[\"']"
 )
 _PY = frozenset(("python", "py", "python3"))
 _JS = frozenset(("javascript", "js", "typescript", "ts", "jsx", "tsx"))

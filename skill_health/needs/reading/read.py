@@ -41,9 +41,9 @@ SHELLS = frozenset(
 )
 _TARGET = lazy(r"\]\([^)\s]{1,400}\)")
 _MOST_SCRIPTS, _MOST_STATEMENTS, _SHOWN = 40, 4_000, 160
-_SENTENCE = lazy(r"(?<=[.!?。！？])\s+(?=[A-Z\"'`*\[(0-9]|[^\x00-\x7f])|\n(?=\s*[-*|])|(?<=[。！？])")
+_SENTENCE = lazy(r"(?<=[.!?。！？])\s+(?=[A-Z\"'`*\[(0-9]|[^\x00-\x7f])|\n(?=[ \t]{0,16}[-*|])|(?<=[。！？])")
 _SCRIPT = lazy(
-    r"(?<![\w./])((?:[\w.${}<>~-]+/)*[\w.-]+\.(?:py|sh|js|mjs|cjs|ts|rb|ps1|pl|R|bash|php|lua|jl|go|swift|tsx|exs))(?![\w/])"
+    r"(?<![\w./])((?:[\w.${}<>~-]{1,60}/){0,8}[\w.-]{1,60}\.(?:py|sh|js|mjs|cjs|ts|rb|ps1|pl|R|bash|php|lua|jl|go|swift|tsx|exs))(?![\w/])"
 )
 _OWN_IMPORT = lazy(r"(?m)^[ \t]{0,8}(?:from|import)[ \t]+([A-Za-z_]\w*)")
 _VARIABLE = lazy(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
