@@ -19,7 +19,7 @@ _KIND = (
     r"transcripts?|logs?(?: files?)?|pptx|presentations?|slide decks?|invoices?|receipts?|resumes?|cvs?|"
     r"contracts?|data ?sets?|data files?|binar(?:y|ies)|executables?|malware samples?|crash dumps?|dump "
     r"files?|memory dumps?|\.dmp|pcaps?|firmware|apks?|epubs?|ebooks?|parquet|json files?|manuscripts?|"
-    r"papers?|bank statements?|checkpoints?"
+    r"papers?|bank statements?|checkpoints?|markdown files?|plan files?|point clouds?|scans?"
 )
 _ABOUT = lazy(
     rf"\b(?:convert|extract|analy[sz]|process|pars|transcrib|summari[sz]|read|edit|fill|merg|split|compress|"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from skill_health.text.patterns import lazy
 
-_PROMPT = lazy(r"^\s*(?:\$|>|%|❯|➜|#(?= \w+ )|PS [^>]{0,40}>)\s+")
+_PROMPT = lazy(r"^\s*(?:\$|>|%|❯|➜|PS [^>]{0,40}>)\s+")
 _ASSIGNMENT = lazy(r"^(?:export\s+|\$env:)?([A-Za-z_]\w*)\s*=")
 _HEREDOC = lazy(r"<<-?\s*[\"'\\]?(\w+)")
 _SPLIT = lazy(r"&&|\|\||[;|]|\$\(|`|\bdo\b|\bthen\b|\belse\b|(?<!&)&(?!&|>|\d)")
