@@ -217,6 +217,7 @@ def _isolation(report: ActivationReport) -> Sequence[str]:
     return [
         f"Isolation ({report.sandbox}): before {proof.proved} of {count(proof.calls, 'request')} all that lay in the workspace, "
         f"the home and the temporary folder had the hash of a control workspace that no agent was ever in; {proof.reused} of "
-        f"them in a workspace that had served another request.{renewed} The first request to the model was looked through in "
-        f"{proof.seen}: it held all staged skills and no other prompt."
+        f"them in a workspace that had served another request.{renewed}",
+        f"The first request to the model was looked through in {proof.seen} of {proof.calls}: it held all staged skills and "
+        "no other prompt.",
     ]
