@@ -1,8 +1,8 @@
 """Runs the tutorials: writes their files, runs their commands, and puts the output into the pages.
 
 A fenced block `console` holds commands ("$ ...") with what they print; a block whose info string names a path after the
-language is that file; one with fences in it stands between longer ones. A line "…" stands for any number of lines. What differs from run to run (times, the names of
-runs, commits) is not compared.
+language is that file; one with fences in it stands between longer ones. A line "…" stands for any number of lines. What
+differs from run to run (times, the names of runs, commits) is not compared.
 """
 
 from __future__ import annotations
