@@ -8,7 +8,7 @@ PACKAGES := skill_health router effectiveness
 .DELETE_ON_ERROR:
 # Tests and what they start are compiled once, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: demo test test-slow test-real lint format docs docs-check bench constraints lock clean
+.PHONY: demo test test-slow test-real lint format docs docs-check site bench constraints lock clean
 
 demo: $(STAMP)
 	@bash scripts/demo.sh .venv/bin/python
@@ -41,6 +41,10 @@ docs: $(STAMP)
 
 docs-check: $(STAMP)
 	.venv/bin/python -m scripts.docs --check
+
+# The documentation as a site below build/site; a link that leads nowhere fails it.
+site: $(STAMP)
+	$(RUN) scripts.site
 
 bench: $(STAMP)
 	$(RUN) benchmarks

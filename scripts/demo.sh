@@ -42,6 +42,9 @@ mkdir -p "$out/collection"
 heading 'A healthy collection'
 show lint fixtures --score --as-of 2026-11-21
 
+heading 'Our own skill, which leads an agent through all this: by every rule, opinions included'
+show lint skills/skill-health --select ALL --fail-on info
+
 heading 'A rotten one: a skill that many hosts skip, and one that knows the answers of its own test'
 show lint fixtures/rotten/skills/colon-trap fixtures/rotten/skills/leaky-answers --select frontmatter,leakage
 
@@ -80,6 +83,9 @@ show daily --time 2026-12-21T04:00:00Z
 
 heading 'And what the reworded description does to routing: only the prompts that it bears on, and a control sample'
 show router sweep --since HEAD~1 --models lexical:bm25,lexical:overlap --time 2026-12-21T05:00:00Z --quiet
+
+heading 'The same edit as a pull request shows it: findings, tokens, prompts, and what was measured and no longer holds'
+show delta HEAD~1 --as-of 2026-12-21
 
 heading 'What is known of each skill: health, routing, effect (simulated), and what to ask next'
 show status

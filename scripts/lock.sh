@@ -21,5 +21,6 @@ PROGRAM
 lock build "$place/build.in"
 lock base pyproject.toml
 lock report --extra report pyproject.toml
+lock bench --extra bench pyproject.toml
 mkdir -p locks
-mv "$place"/{build,base,report}.txt locks/
+mv "$place"/{build,base,report,bench}.txt locks/

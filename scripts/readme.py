@@ -1,4 +1,4 @@
-"""Puts real output into the README: runs its console blocks and writes what they print."""
+"""Puts real output into the guide: runs its console blocks and writes what they print."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-README = ROOT / "README.md"
+README = ROOT / "docs" / "guide.md"
 QUIET = {"lint --fix", "explain LI003"}
 WIDTH = "100"
 
@@ -37,7 +37,7 @@ def rewritten(text: str, title: str, prepare: Callable[[str, Path], None]) -> st
 
 
 def example(section: str, folder: Path) -> None:
-    """The README's own skill, next to a forgotten script."""
+    """The guide's own skill, next to a forgotten script."""
     skill = folder / "skills" / "release-notes"
     (skill / "scripts").mkdir(parents=True)
     found = re.search(r"```markdown\n(.*?)```", section, re.DOTALL)

@@ -1,6 +1,6 @@
 """Walks through a maintainer's days on other people's collections, from a wheel in an empty environment.
 
-    python -m scripts.walkthrough CHECKOUTS    -> docs/walkthrough.md, and the short walk in the README
+    python -m scripts.walkthrough CHECKOUTS    -> docs/walkthrough.md, and the short walk in the guide
 
 Below CHECKOUTS lies each repository of COLLECTIONS, as OWNER+NAME.
 """
@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE, README = ROOT / "docs" / "walkthrough.md", ROOT / "README.md"
+PAGE, README = ROOT / "docs" / "walkthrough.md", ROOT / "docs" / "guide.md"
 COLLECTIONS = (
     "elevenlabs/skills",
     "obra/superpowers",
@@ -39,7 +39,7 @@ _LINK = re.compile(r"\]\((?![a-z]+:|[#/<])([^)\s#]+)")
 
 
 def main(checkouts: str) -> None:
-    """Write the page and the walk of the README."""
+    """Write the page and the walk of the guide."""
     with tempfile.TemporaryDirectory(prefix="walk") as folder:
         place = Path(folder)
         quietly(sys.executable, "-m", "build", "--wheel", "--outdir", str(place), str(ROOT))
@@ -112,7 +112,7 @@ def walk_on(title: str, place: Path) -> str:
 
 
 def walk_briefly(checkouts: Path, place: Path) -> str:
-    """The walk that the README shows."""
+    """The walk that the guide shows."""
     work = place / "short"
     settle(SHORT, checkouts, work, place)
     gone = linked_file(work)

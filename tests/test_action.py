@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from forge_server import TOKEN, ForgeServer
 
 from skill_health import __version__
 from skill_health.init import texts
@@ -77,9 +79,11 @@ class Runner:
         return subprocess.run(command, cwd=self.work, env=environment, capture_output=True, text=True, check=False)
 
     def _value(self, expression: str, inputs: Mapping[str, str]) -> str:
-        found = re.fullmatch(r"\$\{\{ (?:inputs\.([\w-]+)|github\.action_path) \}\}", expression)
+        found = re.fullmatch(
+            r"\$\{\{ (?:inputs\.([\w-]+)|steps\.run\.outputs\.(\w+)|github\.action_path) \}\}", expression
+        )
         assert found, expression
-        return inputs[found[1]] if found[1] else str(ROOT)
+        return inputs[found[1]] if found[1] else self.outputs()[found[2]] if found[2] else str(ROOT)
 
     def outputs(self) -> dict[str, str]:
         return dict(line.split("=", 1) for line in (self.root / "output").read_text().splitlines())
@@ -101,9 +105,9 @@ def runner(tmp_path: Path) -> Runner:
 def test_the_metadata_is_complete() -> None:
     action = load("action.yml")
     assert action["runs"]["using"] == "composite"
-    assert {"command", "paths", "args", "profile", "page"} <= set(action["inputs"])
+    assert {"command", "paths", "args", "profile", "page", "against", "comment", "sarif"} <= set(action["inputs"])
     assert all(value["description"] and "default" in value for value in action["inputs"].values())
-    assert set(action["outputs"]) == {"report", "exit-code"}
+    assert set(action["outputs"]) == {"report", "delta", "exit-code"}
     assert all(one.get("shell") == "bash" for one in action["runs"]["steps"] if "run" in one)
 
 
@@ -137,11 +141,16 @@ def test_every_action_is_pinned_to_one_commit_whose_version_is_named() -> None:
     }
 
 
-@pytest.mark.parametrize(("page", "lock"), [("", "base"), ("p.html", "report")])
-def test_what_is_installed_is_the_action_itself_and_what_its_locks_name(runner: Runner, page: str, lock: str) -> None:
+@pytest.mark.parametrize(
+    ("given", "lock"),
+    [({}, "base"), ({"page": "p.html"}, "report"), ({"command": "report"}, "report"), ({"command": "sweep"}, "bench")],
+)
+def test_what_is_installed_is_the_action_itself_and_what_its_locks_name(
+    runner: Runner, given: dict[str, str], lock: str
+) -> None:
     (runner.work / "locks").mkdir()
     (runner.work / "locks/base.txt").write_text("evil\n")
-    assert runner("install", page=page).returncode == 0
+    assert runner("install", **given).returncode == 0
     first, second = (runner.root / "pip").read_text().splitlines()
     for line in (first, second):
         assert line.startswith(f"{ROOT} -m pip install "), "beside its own files, not in the checked repository"
@@ -262,3 +271,133 @@ def test_the_example_keeps_the_history(tmp_path: Path) -> None:
     assert keep().count("\n") == 1
     shown = subprocess.run(["git", "ls-files"], cwd=work, capture_output=True, text=True, check=True)
     assert shown.stdout == "reports/skill-health-history.jsonl\n"
+
+
+def branch(runner: Runner) -> None:
+    """The checkout of a pull request: a base branch at its remote, and a skill that the branch has broken since."""
+
+    def git(*words: str) -> None:
+        subprocess.run(["git", *words], cwd=runner.work, check=True, capture_output=True)
+
+    runner.skill("tidy", TIDY)
+    git("init", "--quiet", "--initial-branch", "main")
+    git("add", "--all")
+    git("commit", "--quiet", "--message", "x")
+    git("update-ref", "refs/remotes/origin/main", "HEAD")
+    git("switch", "--quiet", "--create", "topic")
+    runner.skill("tidy", TIDY + "\nSee [the guide](gone.md).\n")
+    git("commit", "--quiet", "--all", "--message", "y")
+
+
+@pytest.mark.slow
+def test_a_branch_is_compared_and_commented_on_once(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    branch(runner)
+    forge = ForgeServer()
+    (runner.root / "event.json").write_text('{"pull_request": {"number": 12}}')
+    for name, value in {
+        "GITHUB_BASE_REF": "main", "GITHUB_API_URL": forge.url, "GITHUB_REPOSITORY": "o/r", "GITHUB_SHA": "a" * 40,
+        "GITHUB_EVENT_PATH": str(runner.root / "event.json"), "GITHUB_REF": "refs/pull/12/merge",
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    try:
+        assert runner("run", against="base").returncode == 0
+        assert "1 skill touched, 1 new error" in runner.summary() and "gone.md" in runner.summary()
+        assert runner("comment", token=TOKEN).returncode == 0
+        runner.skill("tidy", TIDY + "\nSee [the guide](lost.md).\n")
+        assert runner("run", against="base").returncode == 0
+        done = runner("comment", token=TOKEN)
+        assert done.returncode == 0 and TOKEN not in done.stdout + done.stderr
+        (comment,) = forge.comments
+        assert "lost.md" in comment["body"] and "gone.md" not in comment["body"]
+        forge.refuses = 403
+        runner.skill("tidy", TIDY)
+        assert runner("run", against="base").returncode == 0
+        done = runner("comment", token=TOKEN)
+        assert done.returncode == 0 and "::warning::" in done.stdout, "a fork's token can only read"
+        forge.refuses = 0
+        assert runner("sarif", token=TOKEN).returncode == 0
+        assert len(forge.uploads) == 1
+    finally:
+        forge.server.shutdown()
+        forge.server.server_close()
+
+
+def test_a_shallow_checkout_is_told_what_it_lacks(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    branch(runner)
+    shallow = runner.root / "shallow"
+    subprocess.run(
+        ["git", "clone", "--quiet", "--depth", "1", "--branch", "topic", runner.work.as_uri(), str(shallow)], check=True
+    )
+    runner.work = shallow
+    monkeypatch.setenv("GITHUB_BASE_REF", "main")
+    done = runner("run", against="base")
+    assert done.returncode == 2 and "fetch-depth: 0" in done.stderr
+    monkeypatch.setenv("GITHUB_BASE_REF", "")
+    assert runner("run", against="base").returncode == 0, "no pull request, nothing to compare with"
+
+
+@pytest.mark.slow
+def test_sweep_and_report(runner: Runner) -> None:
+    branch(runner)
+    (runner.work / "skill-health.toml").touch()
+    (runner.work / "registries").mkdir()
+    (runner.work / "registries" / "prompts.jsonl").write_text(
+        '{"prompt_id": "p1", "prompt": "Sort my list", "expected_primary_skill": "tidy"}\n'
+    )
+    runner.skill("tidy", TIDY.replace("Sorts lists", "Puts lists in order"))
+    done = runner("run", command="sweep", args="--since HEAD~1")
+    assert done.returncode == 0, done.stderr
+    assert "# Router: " in runner.summary()
+    assert runner("run", command="sweep", page="x.html").returncode == 2
+    done = runner("run", command="report", page="out/index.html")
+    assert done.returncode == 0, done.stderr
+    assert (runner.work / "out" / "index.html").is_file() and runner.outputs()["page"] == "out"
+
+
+def test_the_problem_matcher_finds_what_lint_prints(run_in: Any, tmp_path: Path) -> None:
+    """`echo "::add-matcher::.github/skill-health-matcher.json"` before a step of one's own that runs lint."""
+    matcher = json.loads((ROOT / "examples" / "problem-matcher.json").read_text())["problemMatcher"][0]
+    (pattern,) = matcher["pattern"]
+    (tmp_path / "SKILL.md").write_text(TIDY.replace("name: tidy", "name: Tidy") + "\n[a](b.md)\n")
+    lines = run_in(tmp_path, "lint", "--format", "concise").stdout.splitlines()
+    found = [re.fullmatch(pattern["regexp"], line) for line in lines]
+    assert len(found) >= 2 and all(found)
+    assert {one[pattern["severity"]] for one in found if one} <= {"error", "warning", "info"}
+    assert all(one[pattern["file"]] == "SKILL.md" and one[pattern["line"]].isdigit() for one in found if one)
+
+
+def test_the_gitlab_component(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec, jobs = yaml.safe_load_all((ROOT / "templates" / "skill-health.yml").read_text(encoding="utf-8"))
+    inputs = spec["spec"]["inputs"]
+    assert all(each["description"] for each in inputs.values())
+    (job,) = jobs.values()
+    text = json.dumps(job["script"])
+    assert set(re.findall(r"\$\[\[ inputs\.([\w-]+) \]\]", json.dumps(jobs))) == set(inputs)
+    assert "$[[" not in text, "no input is pasted into a script"
+    assert job["artifacts"]["reports"] == {"codequality": "skill-health-quality.json"}
+    forge = ForgeServer()
+    branch(runner)
+    ours = runner.root / "bin" / "skill-health"
+    ours.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m skill_health "$@"\n')
+    ours.chmod(0o755)
+    given = {
+        "GITLAB_CI": "true", "CI_API_V4_URL": forge.url, "CI_PROJECT_ID": "34", "CI_MERGE_REQUEST_IID": "5",
+        "GITLAB_TOKEN": TOKEN, "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main", "PYTHONPATH": str(ROOT),
+        "PATH": f"{runner.root / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        **{name: str(inputs[value.split(".")[1].split()[0]].get("default", "")) for name, value in job["variables"].items() if "[[" in value},
+    }  # fmt: skip
+    script = "\n".join(line for line in job["script"] if "pip install" not in line)
+    for code in (0, 0):
+        done = subprocess.run(
+            ["bash", "-e", "-c", script],
+            cwd=runner.work,
+            env=os.environ | given,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == code, done.stderr
+    assert json.loads((runner.work / "skill-health-quality.json").read_text())[0]["check_name"] == "LI001 broken-link"
+    assert len(forge.comments) == 1 and "1 new error" in forge.comments[0]["body"]
+    forge.server.shutdown()
+    forge.server.server_close()

@@ -373,7 +373,7 @@ README = re.compile(r"```yaml\n(repos:\n.*?)```", re.DOTALL)
 @pytest.fixture
 def newcomer(hooks: texts.PackageSource, checkout: Path, tmp_path: Path) -> Path:
     """A repository with the three hooks of README.md and nothing else of ours."""
-    match = README.search((checkout / "README.md").read_text("utf-8"))
+    match = README.search((checkout / "docs" / "guide.md").read_text("utf-8"))
     assert match
     text = re.sub("<the address.*>", hooks.repo, match[1]).replace("<a tag or commit of it>", hooks.rev)
     put(tmp_path, ".pre-commit-config.yaml", text)

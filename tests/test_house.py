@@ -34,8 +34,10 @@ MAX_LINES = 600
 ROOMS = (
     "text", "core", "stats", "config", "skill", "hosts", "discovery", "registries", "profiles", "rules", "score", "lint", "documents",
     "needs", "formats", "server", "init", "bench", "status", "daily", "router", "effectiveness", "activation", "drafts", "page",
-    "commands",
+    "forge", "delta", "api", "mcp", "commands",
 )  # fmt: skip
+# Those that stand above both benchmarks and may join them.
+JOINING = tuple(f"skill_health.{room}" for room in ROOMS[ROOMS.index("delta") :])
 # What the pre-commit hook must not wait for.
 HEAVY = {
     "asyncio", "concurrent.futures", "http.server", "httpx", "importlib.metadata", "jinja2", "jsonschema",
@@ -55,6 +57,7 @@ EXTRAS = {
     **dict.fromkeys(("certifi", "genai_prices", "h11", "httpx"), "skill_health.bench"),
     **dict.fromkeys(("jinja2", "markupsafe", "vl_convert"), "skill_health.page"),
     **dict.fromkeys(("lsprotocol", "pygls"), "skill_health.server"),
+    **dict.fromkeys(("anyio", "mcp"), "skill_health.mcp"),
 }
 
 
@@ -122,7 +125,7 @@ def test_arrows() -> None:
         if here := room_of(name):
             allowed = ("skill_health.__version__", *(f"skill_health.{each}" for each in ROOMS[: ROOMS.index(here) + 1]))
             wrong |= {f"{name} imports {found}" for found in ours - {"skill_health"} if not within(found, allowed)}
-        if not within(name, (*BENCHMARKS, "skill_health.activation", "skill_health.drafts", "skill_health.commands")):
+        if not within(name, (*BENCHMARKS, "skill_health.activation", "skill_health.drafts", *JOINING)):
             wrong |= {f"{name} imports {found}" for found in ours if within(found, BENCHMARKS)}
         if not within(name, ("skill_health.activation", "skill_health.commands")):
             wrong |= {f"{name} imports {found}" for found in ours if within(found, ("skill_health.activation",))}
@@ -294,11 +297,14 @@ def locked(name: str) -> dict[str, tuple[str, set[str]]]:
         requirement = Requirement(first)
         assert all(re.fullmatch(r"    --hash=sha256:[0-9a-f]{64} *", line) for line in rest) and rest, first
         assert str(requirement.specifier).count("==") == 1
+        if "sys_platform == 'emscripten'" in str(requirement.marker or "").replace('"', "'"):
+            # Of a browser, where nothing of ours runs.
+            continue
         found[requirement.name] = (str(requirement.specifier)[2:], set(rest))
     return found
 
 
-@pytest.mark.parametrize(("name", "extras"), [("base", []), ("report", ["report"])])
+@pytest.mark.parametrize(("name", "extras"), [("base", []), ("report", ["report"]), ("bench", ["bench"])])
 def test_a_lock_has_all_that_is_installed_at_its_pin(name: str, extras: list[str]) -> None:
     lock, exact = locked(name), pins()
     assert {each: exact[each] for each in lock} == {each: version for each, (version, _) in lock.items()}
@@ -457,6 +463,12 @@ def loaded_after(code: str, cwd: Path) -> set[str]:
 
 def test_importing_the_hook_is_light(tmp_path: Path) -> None:
     assert loaded_after("import skill_health.commands.lint", tmp_path) & HEAVY == set()
+
+
+def test_importing_the_package_is_light(tmp_path: Path) -> None:
+    """What it offers to other programs is imported when it is used."""
+    before, after = (loaded_after(code, tmp_path) for code in ("", "import skill_health"))
+    assert after - before == {"skill_health"}
 
 
 def test_linting_one_skill_is_light(write: Callable[[Mapping[str, str]], Path]) -> None:

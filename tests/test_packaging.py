@@ -182,12 +182,31 @@ def test_the_metadata_is_complete(wheel: Path, built: Path) -> None:
         assert line in metadata.splitlines()
 
 
+def test_addresses_are_those_of_the_repository_that_the_build_names(checkout: Path, tmp_path: Path) -> None:
+    build = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, checkout)
+    done = call(*build, cwd=tmp_path, SKILL_HEALTH_REPOSITORY="https://git.example/o/r")
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    metadata = zipfile.ZipFile(wheel).read(f"skill_health-{__version__}.dist-info/METADATA").decode()
+    assert f"Project-URL: Documentation, https://git.example/o/r/blob/v{__version__}/docs" in metadata
+    assert f'src="https://git.example/o/r/raw/v{__version__}/docs/pictures/page.png"' in metadata
+    assert "](docs/" not in metadata
+    must(sys.executable, "-m", "venv", tmp_path / "env", cwd=tmp_path)
+    pip = (tmp_path / "env/bin/python", "-m", "pip", "install", "-q", "-c", checkout / "constraints.txt")
+    must(*pip, wheel, cwd=tmp_path)
+    (tmp_path / "SKILL.md").write_text("---\nname: x\n---\n[a](b.md)\n", encoding="utf-8")
+    sarif = call(tmp_path / "env/bin/skill-health", "lint", "--format", "sarif", "SKILL.md", cwd=tmp_path).stdout
+    rules = {rule["id"]: rule for rule in json.loads(sarif)["runs"][0]["tool"]["driver"]["rules"]}
+    assert rules["LI001"]["helpUri"] == f"https://git.example/o/r/blob/v{__version__}/docs/rules/LI001.md"
+    assert call(*build, cwd=tmp_path, SKILL_HEALTH_REPOSITORY="http://x; y").returncode != 0
+
+
 def test_the_sdist_holds_what_the_wheel_is_built_of_and_nothing_else(checkout: Path, wheel: Path, built: Path) -> None:
     with tarfile.open(path := next(built.glob("*.tar.gz"))) as sdist:
         files = {member.name.partition("/")[2]: member for member in sdist.getmembers() if not member.isdir()}
     assert all(member.isfile() for member in files.values()), "no link and no device"
     code = {name for name in files if name.startswith(tuple(f"{package}/" for package in PACKAGES))}
-    beside = {".gitignore", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml"}
+    beside = {".gitignore", "LICENSE", "PKG-INFO", "README.md", "hatch_build.py", "pyproject.toml"}
     assert set(files) - code == beside
     inside = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert {name if name.startswith("skill_health/") else f"skill_health/{name}" for name in code} == inside

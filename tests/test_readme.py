@@ -1,4 +1,4 @@
-"""The README is run: what it shows is what a user sees."""
+"""The README and the guide are run: what they show is what a user sees."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def test_what_the_readme_shows_is_what_happens(run: Run, tmp_path: Path, checkout: Path) -> None:
-    text = (checkout / "README.md").read_text("utf-8").split("## What you see")[1].split("\n## ")[0]
+    text = (checkout / "docs" / "guide.md").read_text("utf-8").split("## What you see")[1].split("\n## ")[0]
     skill = re.findall(r"```markdown\n(.*?)```", text, re.DOTALL)
     folder = tmp_path / "skills" / "release-notes"
     (folder / "scripts").mkdir(parents=True)
@@ -34,7 +34,9 @@ def test_what_the_readme_shows_is_what_happens(run: Run, tmp_path: Path, checkou
 
 
 def test_the_router_run_that_the_readme_shows(run: Run, tmp_path: Path, checkout: Path) -> None:
-    section = (checkout / "README.md").read_text("utf-8").split("## Do the descriptions route?")[1].split("\n## ")[0]
+    section = (
+        (checkout / "docs" / "guide.md").read_text("utf-8").split("## Do the descriptions route?")[1].split("\n## ")[0]
+    )
     shutil.copytree(checkout / "fixtures", tmp_path / "fixtures", ignore=shutil.ignore_patterns("reports", "rotten"))
     blocks = re.findall(r"```console\n\$ skill-health (.*?)\n(.*?)```", section, re.DOTALL)
     shown = {command: output for command, output in blocks if output}
@@ -48,7 +50,7 @@ def test_the_router_run_that_the_readme_shows(run: Run, tmp_path: Path, checkout
 
 def test_the_judged_result_is_that_of_the_tutorial(checkout: Path) -> None:
     """The tutorial is run as a test; the README shows a part of it."""
-    section = (checkout / "README.md").read_text("utf-8").split("## Does a skill help?")[1].split("\n## ")[0]
+    section = (checkout / "docs" / "guide.md").read_text("utf-8").split("## Does a skill help?")[1].split("\n## ")[0]
     shown = re.findall(r"```text\n(Judged scores\n.*?)```", section, re.DOTALL)
     assert len(shown) == 1 and shown[0] in (checkout / "docs" / "tutorials" / "evals.md").read_text("utf-8")
 
@@ -64,7 +66,7 @@ def test_every_command_and_file_that_the_readme_names_is_there(run: Run, checkou
 
 @pytest.mark.slow
 def test_the_simulated_study_that_the_readme_shows(tmp_path: Path, checkout: Path) -> None:
-    section = (checkout / "README.md").read_text("utf-8").split("## Does a skill help?")[1].split("\n## ")[0]
+    section = (checkout / "docs" / "guide.md").read_text("utf-8").split("## Does a skill help?")[1].split("\n## ")[0]
     found = re.search(r"-m simulators (.*?) \| head -(\d+)\n(.*?)```", section, re.DOTALL)
     assert found is not None
     shutil.copytree(checkout / "fixtures", tmp_path / "fixtures", ignore=shutil.ignore_patterns("reports", "rotten"))

@@ -196,11 +196,11 @@ MANY = status(
 
 def test_the_table_says_it_in_one_row_each() -> None:
     page = as_text(MANY, 120).splitlines()
-    assert (
-        page[0]
-        == "5 skills, profile standard: 4 of 5 sound, 3 of 5 with routing measured, 2 of 5 with an effect measured"
-    )
-    rows = {line.split("  ")[0]: re.sub(" +", " ", line.partition("  ")[2].strip()) for line in page[3:8]}
+    assert page[:2] == [
+        "5 skills, profile standard; lint: 1 fails, 4 pass; routing: 3 not measured, 2 pass; effect: 3 not measured, 2 pass;",
+        "composition: 5 not measured",
+    ]
+    rows = {line.split("  ")[0]: re.sub(" +", " ", line.partition("  ")[2].strip()) for line in page[4:9]}
     assert rows == {
         "plums": "0.90 80 [60, 90] n 12 helps +20 [+10, +30] n 8",
         "pears": "2 errors fix first fix first",

@@ -28,10 +28,14 @@ if TYPE_CHECKING:
     default="html",
     help="The page, what it adds to the other reports as JSON, or a summary in Markdown (html).",
 )
-@click.option("--title", metavar="TEXT", help="Title of the page (Skill health).")
+@click.option("--title", metavar="TEXT", help="Title of the page (the name of the repository, else Skill health).")
+@click.option("--no-script", is_flag=True, help="Write everything into the HTML, for reading without a script.")
+@click.option("--site", metavar="DIR", help="Write a folder instead, with a page for each skill: for very many skills.")
 @common_options
-def command(paths: tuple[str, ...], output: str | None, format_: str, **options: Any) -> int:
-    """Make a page that says whether skills are sound, found and of use, with pictures, verdicts and next commands.
+def command(
+    paths: tuple[str, ...], output: str | None, format_: str, no_script: bool, site: str | None, **options: Any
+) -> int:
+    """Make a page that says whether skills pass, are found and help, with charts, verdicts and next commands.
 
     Health is checked now; routing and effect are read from the histories and the reports of the last runs. The page
     is one file that needs no network, and says what has changed since the page that it replaces; where that is not
@@ -45,12 +49,16 @@ def command(paths: tuple[str, ...], output: str | None, format_: str, **options:
     given = PageOptions(**options)
     about = asked(paths, given)
     form, page_file = format_, os.path.join(about.folder, PAGE)
+    if site is not None:
+        if output or no_script or form != "html":
+            raise UsageError("--site writes a folder of pages: leave out --output, --no-script and --format")
+        return _write_site(site, page_of(about, given, os.path.abspath(site), os.path.join(site, PAGE)))
     output = output or (page_file if form == "html" else "")
     if output:
         _check(output, form)
     last = output if form == "html" else page_file
     page = page_of(about, given, os.path.dirname(os.path.abspath(output or page_file)), last)
-    text = _render(page, form)
+    text = _render(page, form, no_script)
     if not output:
         echo(text)
         return CLEAN
@@ -60,15 +68,72 @@ def command(paths: tuple[str, ...], output: str | None, format_: str, **options:
         _check_head(output, text)
     write_text(output, text)
     told = clean(f"written: {here(output)}")
-    said = ", ".join(f"{topic} {page.answers[at].word}" for at, topic in _TOPICS.items())
-    echo(f"{told} ({said})\n" if form == "html" else f"{told}\n", err=form != "html")
+    echo(f"{told} ({_grades(page)})\n" if form == "html" else f"{told}\n", err=form != "html")
+    if form == "html" and len(page.status.skills) > _MANY:
+        echo(
+            f"{len(page.status.skills):,} skills make a large file: --site DIR writes a folder of small ones\n",
+            err=True,
+        )
     return CLEAN
 
 
-_TOPICS = {1: "gates:", 2: "routing:", 3: "effect:", 4: "together:"}
+_MANY = 2_000
 
 
-def _render(page: Page, form: str) -> str:
+def _grades(page: Page) -> str:
+    from skill_health.page.model import TOPICS
+
+    return ", ".join(f"{topic.lower()}: {page.answers[at].grade}" for at, topic in TOPICS.items())
+
+
+def _write_site(folder: str, page: Page) -> int:
+    """Write the page, and the page of each skill, into a folder; pages of skills that are gone are removed.
+
+    Raises UsageError where the folder holds something of somebody else in the place of a page.
+    """
+    from skill_health.core.files import here, write_text
+    from skill_health.page.html import FOLDER, render_site
+    from skill_health.page.request import PAGE
+    from skill_health.text.terminal import clean, echo
+
+    _check(os.path.join(folder, PAGE), "html")
+    inner, written, rewritten = os.path.join(folder, FOLDER), set(), 0
+    if os.path.islink(inner) or (os.path.lexists(inner) and not os.path.isdir(inner)):
+        raise UsageError(f"cannot write {inner}: it is no folder")
+    for name, text in render_site(page):
+        place = os.path.join(folder, *name.split("/"))
+        written.add(os.path.basename(name))
+        if not _holds(place, text):
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            write_text(place, text)
+            rewritten += 1
+    _keep_state(page, os.path.join(folder, PAGE))
+    for name in sorted(os.listdir(inner)) if os.path.isdir(inner) else ():
+        if _SKILL_PAGE.fullmatch(name) and name not in written:
+            os.unlink(os.path.join(inner, name))
+    echo(
+        clean(
+            f"written: {here(folder)}, {len(written):,} pages, {rewritten:,} of them new or changed ({_grades(page)})"
+        )
+        + "\n"
+    )
+    return CLEAN
+
+
+_SKILL_PAGE = re.compile(r"skill-[0-9a-f]{16}\.html")
+
+
+def _holds(path: str, text: str) -> bool:
+    """Whether a file holds exactly this text already."""
+    from skill_health.core.files import read_bytes
+
+    if not os.path.isfile(path) or os.path.islink(path):
+        return False
+    raw, problem = read_bytes(path)
+    return not problem and raw == text.encode("utf-8", "surrogateescape")
+
+
+def _render(page: Page, form: str, no_script: bool) -> str:
     if form == "json":
         from skill_health.page.data.gather import render as as_json
 
@@ -78,8 +143,9 @@ def _render(page: Page, form: str) -> str:
 
         return as_markdown(page)
     from skill_health.page.html import render as as_html
+    from skill_health.page.html import render_plain
 
-    return as_html(page)
+    return render_plain(page) if no_script else as_html(page)
 
 
 def _check(output: str, form: str) -> None:

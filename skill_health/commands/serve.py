@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     "--port", type=click.IntRange(0, 65535), default=8000, help="Port on 127.0.0.1; 0 means any free one (8000)."
 )
 @click.option("--reports", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
-@click.option("--title", metavar="TEXT", help="Title of the page (Skill health).")
+@click.option("--title", metavar="TEXT", help="Title of the page (the name of the repository, else Skill health).")
+@click.option("--open", "open_", is_flag=True, help="Open it in the browser, too.")
 @common_options
 @click.pass_context
-def command(ctx: click.Context, /, paths: tuple[str, ...], port: int, **options: Any) -> int:
+def command(ctx: click.Context, /, paths: tuple[str, ...], port: int, open_: bool, **options: Any) -> int:
     """Serve the page of `report` on 127.0.0.1, and to no other machine, until Ctrl-C.
 
     It is rebuilt, and reloads itself, when a skill, a registry, a task, the configuration, a history or a report
@@ -58,5 +59,9 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], port: int, **options:
         echo(f"{server.url} shows the page; press Ctrl-C to stop\n")
         if sys.stdout is not None:
             sys.stdout.flush()
+        if open_:
+            from webbrowser import open_new_tab
+
+            open_new_tab(server.url)
         server.serve_forever()
     return CLEAN

@@ -30,7 +30,7 @@ def command(
     profile: str | None,
     config_file: str | None,
 ) -> int:
-    """Say whether each skill is sound, found and useful, as far as that is known, and which command to run next.
+    """Say whether each skill passes, is found and helps, as far as that is known, and which command to run next.
 
     Health is checked now; risk, routing and effect are read from the histories of the last runs. A skill that fails a
     question needs no later one. Nothing is run or written.

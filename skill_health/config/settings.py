@@ -121,6 +121,9 @@ class ModelPrice(NamedTuple):
 class RouterSettings(NamedTuple):
     """The router benchmark. `max_loss` is the share of top-1 that a sweep may lose before it fails.
 
+    A skill passes where the whole interval of the share of its requests that find it is at least `found`, and fails
+    where it is below.
+
     `false_fires` is the share of prompts without a skill that local routers may answer with one, as far as the prompts
     that their threshold is chosen on can say; at 1 the threshold is chosen by `abstention`.
     """
@@ -136,6 +139,7 @@ class RouterSettings(NamedTuple):
     namesakes: str = "refuse"
     controls: int = 20
     max_loss: float = 0.02
+    found: float = 0.5
     abstention: str = "most-right"
     false_fires: float = 1.0
     providers: Mapping[str, Provider] = {}
@@ -223,6 +227,7 @@ class Config(NamedTuple):
     per_path: tuple[PerPath, ...] = ()
     baseline: str = ""
     fail_on: str = "error"
+    needs_work: str = "warning"
     fail_under: float = 0.0
     limits: RuleLimits = RuleLimits()
     volatility: Volatility = Volatility()

@@ -103,7 +103,7 @@ def _keys(text: str) -> tuple[str, ...]:
 
 SEVERITIES = ("error", "warning", "info")
 CHOICES = {
-    "fail-on": (*SEVERITIES, "never"), "router.mode": ("text", "json_schema"),
+    "fail-on": (*SEVERITIES, "never"), "needs-work": (*SEVERITIES, "never"), "router.mode": ("text", "json_schema"),
     "router.abstention": ("most-right", "balanced"), "router.indexing": ("description", "body", "content"),
     "router.namesakes": ("refuse", "skip", "path"), "effectiveness.hint": ("no", "also", "only"),
     "effectiveness.network": ("gateway", "scripts", "all"),

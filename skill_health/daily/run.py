@@ -32,6 +32,7 @@ from skill_health.documents._record import record_values
 from skill_health.documents.drift_report import RiskChange
 from skill_health.documents.effect_history import Effects, read_effects
 from skill_health.documents.router_history import RoutingHistory, read_routing
+from skill_health.documents.skill_grades import count_grades
 from skill_health.formats._snapshot import render_snapshot
 from skill_health.lint.pipeline import lint
 from skill_health.profiles import COMPAT
@@ -273,7 +274,8 @@ def _head(outcome: DailyOutcome) -> list[str]:
 
 
 def _collection(outcome: DailyOutcome) -> list[str]:
-    return list(drift_report.collection(outcome.drift, outcome.earlier))
+    graded = f"lint: {count_grades(outcome.today.grades.values())}"
+    return [*drift_report.collection(outcome.drift, outcome.earlier), *([graded] if outcome.today.grades else [])]
 
 
 def _rule_names() -> dict[str, str]:

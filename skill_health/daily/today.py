@@ -14,6 +14,7 @@ from skill_health.daily.drift import NO_SKILL
 from skill_health.discovery.changes import Revision
 from skill_health.discovery.corpus import Entry
 from skill_health.documents.daily_run import DailyClaims, DailyRun, DailySkill, DailySummary
+from skill_health.documents.skill_grades import SkillGrade, grade_skills
 from skill_health.lint.pipeline import LintResult
 from skill_health.lint.report import LintReport
 from skill_health.profiles import COMPAT, load_profile
@@ -36,13 +37,14 @@ class TodayRun:
     """A run: its `line`, and what is behind it.
 
     `findings` are keyed by the skill ("" for none) and then by their content; `reviews` are the claims that are stale
-    or due soon, by id.
+    or due soon, by id. `grades` are the verdicts of lint, whatever a baseline knows.
     """
 
     line: DailyRun
     findings: Mapping[str, Mapping[str, Sequence[Finding]]]
     scores: Mapping[str, Score]
     reviews: Mapping[str, Review]
+    grades: Mapping[str, SkillGrade]
 
 
 def check_today(
@@ -89,7 +91,8 @@ def check_today(
         if registries.claims is not None
         else None,
     )  # fmt: skip
-    return TodayRun(line, findings, {escape_surrogates(path): score for path, score in scores.items()}, due | overdue)
+    named = {escape_surrogates(path): score for path, score in scores.items()}
+    return TodayRun(line, findings, named, due | overdue, grade_skills(report))
 
 
 def content_key(finding: Finding, folder: str) -> str:
@@ -145,7 +148,7 @@ def _settings_digest(config: Config, root: str) -> str:
 
     A profile counts with its content, and one that counts defects with the precision of the rules.
     """
-    told = config_with(config, daily=Daily(), fail_on="error", fail_under=0.0, baseline="")
+    told = config_with(config, daily=Daily(), fail_on="error", needs_work="warning", fail_under=0.0, baseline="")
     if config.profile == COMPAT:
         return _digest(config_digest(told), COMPAT)
     profile = load_profile(config.profile, root)

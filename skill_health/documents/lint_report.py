@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta
 
 from skill_health.documents._record import Amount, Count, Record, Share
+from skill_health.documents.skill_grades import SkillGrade
 
 CodeText = Annotated[str, Meta(pattern="^[A-Z]{2}[0-9]{3}$")]
 
@@ -81,6 +82,8 @@ class LintedSkill(Record, frozen=True, kw_only=True):
     """what findings take from the score, the most first; left out where they take nothing"""
     standing: ScoreStanding | None = None
     """where the score stands in the population; left out where there is none"""
+    grade: SkillGrade | None = None
+    """the verdict of lint: fail, needs work or passing; left out where the run scored nothing"""
 
 
 class ScoreLoss(Record, frozen=True, kw_only=True):

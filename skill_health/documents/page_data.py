@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta
 
 from skill_health.documents._record import Count, DateText, Record, TimeText
+from skill_health.documents.skill_grades import SkillGrade
 
 StateField = Literal[
     "name", "verdict", "score", "recall", "recall_model", "effect", "effect_verdict", "tokens", "stale_claims"
@@ -31,6 +32,7 @@ class PageData(Record, frozen=True, kw_only=True):
     """The title of the page."""
     as_of: DateText
     """The day that the age of claims is judged on."""
+    source: CollectionSource
     descriptions: Mapping[str, str]
     """By path, the description of each skill."""
     listing: SkillListings
@@ -55,6 +57,8 @@ class SkillListings(Record, frozen=True, kw_only=True):
     """By folder of skills and host."""
     skills: Mapping[str, Count | None]
     """By path, the estimated tokens of its name and description as they are listed; null where it is not listed."""
+    short: Mapping[str, tuple[str, ...]]
+    """By the host's short name, the paths of the skills that it does not list in full."""
 
 
 class HostListing(Record, frozen=True, kw_only=True):
@@ -149,10 +153,10 @@ class HistoryMark(Record, frozen=True, kw_only=True):
 class VerdictRecord(Record, frozen=True, kw_only=True):
     """A verdict on a skill, or the answer to a question about the collection."""
 
-    word: str
-    """The verdict in a word or two."""
-    tone: Literal["good", "warn", "bad", "unknown"]
-    """good, warn, bad, or unknown where nothing says."""
+    grade: SkillGrade
+    """The verdict: fail, needs work, passing or not measured."""
+    detail: str
+    """What was found, in a word or two; empty where the grade says it all."""
     question: Annotated[int, Meta(ge=1, le=4)]
     """Which of the four questions it answers."""
     reason: str
@@ -262,3 +266,16 @@ class PreviousState(Record, frozen=True, kw_only=True):
     """Its version."""
     skills: Mapping[str, StateOfSkill]
     """By the path of SKILL.md."""
+
+
+class CollectionSource(Record, frozen=True, kw_only=True):
+    """Where the collection comes from."""
+
+    name: str
+    """The name of its repository, such as owner/skills; empty where git names none on the web."""
+    repository: str
+    """The address of the repository that it is in; empty where git names none on the web."""
+    commit: str | None
+    """The commit that is checked out; null outside git. Files may have changed since."""
+    folder: str
+    """The collection's folder in the repository; empty for the top."""

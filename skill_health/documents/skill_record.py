@@ -12,6 +12,7 @@ from skill_health.documents.effect_history import ModelEffect
 from skill_health.documents.judge_report import CalibrationSummary, SkillScores
 from skill_health.documents.next_steps import NextStep, SharedStep
 from skill_health.documents.router_risk import AlikeShare, RiskValidation
+from skill_health.documents.skill_grades import SkillGrade
 
 SkillState = Literal["ok", "failed", "stale", "not measured", "not testable", "not listed", "fix first"]
 
@@ -85,9 +86,13 @@ class SkillRecord(Record, frozen=True, kw_only=True):
     """Its SKILL.md, relative to the root of the collection."""
     digest: str | None
     """A hash of its name and of every file, as agents would get it; null where a file cannot be read."""
+    grade: SkillGrade
+    """The verdict on it: the worst of what was measured."""
     health: SkillHealth
     routing: SkillRouting
     effect: SkillEffects
+    composition: SkillGrade
+    """How it does beside others: the worst of its pairs."""
     next: tuple[NextStep, ...]
     """What is missing, in the order of the questions."""
     risk: SkillRisk | None = None
@@ -120,6 +125,8 @@ class SkillHealth(Record, frozen=True, kw_only=True):
 
     state: Literal["ok", "failed"]
     """Whether lint finds nothing that fails it."""
+    grade: SkillGrade
+    """The verdict of lint: needs work where there are findings from `needs-work` on, or a reason to look at it."""
     score: Amount | None
     """Null where it cannot be scored. Above 1 only under the profile plan-v2.3.0."""
     flags: tuple[str, ...]
@@ -134,6 +141,8 @@ class SkillRouting(Record, frozen=True, kw_only=True):
 
     state: SkillState
     """failed: a model loses most requests for it, and that is no chance. stale: its description has changed since."""
+    grade: SkillGrade
+    """By the models that were really asked, of its description as it is now, in runs that passed their check."""
     prompts: Count
     """Prompts in the registry that expect it."""
     models: tuple[SkillRouted, ...]
@@ -171,6 +180,8 @@ class SkillEffects(Record, frozen=True, kw_only=True):
 
     state: SkillState
     """failed: agents do worse with it. stale: it has changed since."""
+    grade: SkillGrade
+    """By the agents that were really run, of the skill as it is now."""
     tasks: tuple[str, ...]
     """Folders of the tasks that name it as their target."""
     models: tuple[ModelEffect, ...]

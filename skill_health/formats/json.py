@@ -22,6 +22,7 @@ from skill_health.documents.lint_report import (
     ScorePopulation,
     ScoreStanding,
 )
+from skill_health.documents.skill_grades import SkillGrade, grade_skills
 from skill_health.lint.report import LintReport
 from skill_health.rules._api import Finding, Severity
 
@@ -50,6 +51,7 @@ def build_lint_document(report: LintReport) -> LintDocument:
     corpus = report.scores.corpus if report.scores else None
     population = report.scores.population if report.scores else None
     counts = Counter((f.skill, f.severity) for f in report.everything())
+    grades = grade_skills(report)
     return LintDocument(
         schema="skill-health/report/1",
         tool=LintTool(name="skill-health", version=report.version),
@@ -64,7 +66,7 @@ def build_lint_document(report: LintReport) -> LintDocument:
             ) if population else None,
         ),
         warnings=report.warnings,
-        skills=tuple(_skill(report, entry, counts) for entry in report.skills),
+        skills=tuple(_skill(report, entry, counts, grades.get(entry.path)) for entry in report.skills),
         findings=tuple(_finding(f, report.clones.get(f, ())) for f in report.findings),
         urls=tuple(
             CheckedUrl(url=url, status=found.status, code=found.code, final=found.final, reason=found.reason)
@@ -73,7 +75,9 @@ def build_lint_document(report: LintReport) -> LintDocument:
     )  # fmt: skip
 
 
-def _skill(report: LintReport, entry: Entry, counts: Counter[tuple[str, Severity]]) -> LintedSkill:
+def _skill(
+    report: LintReport, entry: Entry, counts: Counter[tuple[str, Severity]], grade: SkillGrade | None
+) -> LintedSkill:
     score = report.scores.skills.get(entry.path) if report.scores else None
     population = report.scores.population if report.scores else None
     standing = population.place(score.value) if population and score else None
@@ -83,7 +87,7 @@ def _skill(report: LintReport, entry: Entry, counts: Counter[tuple[str, Severity
         copies=entry.copies,
         findings=FindingCounts(error=error, warning=warning, info=info),
         score=score.value if score else None,
-        flagged=score.flagged if score else None,
+        flagged=score.flagged if score else None, grade=grade,
         flags=tuple(flag.message for flag in score.flags) if score else (),
         components=tuple(
             ScoreComponent(

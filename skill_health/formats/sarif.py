@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 from urllib.parse import quote
 
+from skill_health.core.extras import NAME
 from skill_health.formats._hosts import message_of
 from skill_health.lint.report import LintReport
-from skill_health.rules._api import Finding, Fix, Rule, Severity
+from skill_health.rules._api import CUSTOM, Finding, Fix, Rule, Severity
 from skill_health.rules._load import rules_with
 from skill_health.skill.model import Span
 from skill_health.text.terminal import clean
@@ -43,9 +45,24 @@ def render(report: LintReport, color: bool = False) -> str:
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=True) + "\n"
 
 
+@cache
+def _documentation() -> str:
+    """Where the documentation of this installation is, as its metadata says; "" where they do not."""
+    from importlib.metadata import PackageNotFoundError, metadata
+
+    try:
+        addresses = metadata(NAME).get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return ""
+    found = dict(each.partition(", ")[::2] for each in addresses)
+    return str(found.get("Documentation", ""))
+
+
 def _rule(rule: Rule) -> dict[str, Any]:
     title = rule.doc.split("\n", 1)[0].strip().rstrip(".")
+    address = f"{_documentation()}/rules/{rule.code}.md" if _documentation() and rule.family != CUSTOM else ""
     return {
+        **({"helpUri": address} if address else {}),
         "id": rule.code,
         "name": "".join(word.capitalize() for word in rule.name.split("-")),
         "shortDescription": {"text": title},

@@ -111,9 +111,13 @@ def score_lines(report: LintReport, color: bool) -> Iterator[str]:
         return
     scores = sorted(report.scores.skills.items(), key=lambda item: (item[1].value, item[0]))
     width = min(44, max((len(_name(path)) for path, _ in scores), default=0))
+    from skill_health.documents.skill_grades import SkillGrade, count_grades, grade_skills
+
+    grades = grade_skills(report)
+    colors = {SkillGrade.FAIL: "red", SkillGrade.NEEDS_WORK: "yellow"}
     for path, score in scores:
-        filled = round(score.value * _BAR)
-        bar = paint("█" * filled, "red" if score.flagged else "green", color) + "·" * (_BAR - filled)
+        filled, grade = round(score.value * _BAR), grades.get(path, SkillGrade.PASSING)
+        bar = paint("█" * filled, colors.get(grade, "green"), color) + "·" * (_BAR - filled)
         if score.losses is not None:
             yield f"{clean(_name(path))[:width]:{width}}  {bar}  {score.value:.4f}  {_losses(report, score)}".rstrip()
             continue
@@ -127,7 +131,7 @@ def score_lines(report: LintReport, color: bool) -> Iterator[str]:
         )
         weak = ", ".join(f"{part.name} {part.value:.2f}" for _, part in lost[:3])
         line = f"{clean(_name(path))[:width]:{width}}  {bar}  {score.value:.4f}  {weak}"
-        yield line.rstrip() + ("  " + paint("flagged", "red", color) if score.flagged else "")
+        yield line.rstrip() + ("" if grade is SkillGrade.PASSING else "  " + paint(grade.value, colors[grade], color))
     corpus = report.scores.corpus
     left_out = sorted(
         {part.name for score in report.scores.skills.values() for part in score.parts if part.value is None}
@@ -138,6 +142,8 @@ def score_lines(report: LintReport, color: bool) -> Iterator[str]:
             f"collection {corpus.mean:.4f} (mean of {corpus.n}; {corpus.min:.4f} to {corpus.max:.4f}, "
             f"{corpus.flagged} flagged), profile {report.scores.profile}"
         )
+        if grades:
+            yield f"of {corpus.n} skill{'s' * (corpus.n != 1)} {count_grades(grades.values())}"
         yield from score_notes(report)
         if any(score.losses is not None for _, score in scores):
             if left_out:

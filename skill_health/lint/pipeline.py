@@ -141,6 +141,7 @@ def as_report(result: LintResult, config: Config) -> LintReport:
     return LintReport(
         __version__, config.profile, tuple(e for e in result.entries if e.target), result.findings,
         prefix=prefix(result.root), ignored=result.ignored, custom=config.custom,
+        fail_on=config.fail_on, needs_work=config.needs_work,
         warnings=(*result.warnings, *unrun_code(config, result.root)),
     )  # fmt: skip
 

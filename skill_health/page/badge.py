@@ -13,13 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from skill_health.documents.skill_grades import SkillGrade, count_grades, grade_all, grade_word
 from skill_health.documents.skill_record import RouterRunRecord, SkillRecord, SkillRouted
 from skill_health.page.drawing.theme import BAD, GOOD, UNKNOWN, WARN
 from skill_health.page.figures import escape_text, estimate_text, score_text
-from skill_health.page.model import TONES, Page, Tone
+from skill_health.page.model import GRADE_TONES, Page, Tone
 from skill_health.page.verdict.ranking import effect_first
-from skill_health.page.verdict.verdicts import hedged
-from skill_health.status.records import LOST
 from skill_health.text.numbers import Interval, with_interval
 from skill_health.text.terminal import cut
 
@@ -29,10 +28,6 @@ GROUND, TEXT = "#3d3d45", "#ffffff"
 _LABEL, _MESSAGE, _NAME = 34, 112, 24
 _FONT = "Verdana, DejaVu Sans, Liberation Sans, sans-serif"
 _NARROW, _BROAD = frozenset("fijlrtI.,:;|!'[](){} -/\\"), frozenset("mwMW%@")
-_VERDICTS: Mapping[str, Tone] = {
-    "helps": "good", "cheaper": "good", "any text helps": "warn", "no evidence": "warn", "harmful": "bad",
-    "biased": "warn",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +52,21 @@ def badge(page: Page, what: What, path: str | None = None) -> Badge:
 
 def _health(page: Page, skill: SkillRecord | None) -> tuple[str, Tone]:
     if skill is not None:
-        if skill.health.state == "failed":
-            return "fails", "bad"
-        return _scored(skill.health.score, bool(skill.health.flags))
-    failed = sum(each.health.state == "failed" for each in page.status.skills)
-    if failed:
-        return f"{failed:,} of {len(page.status.skills):,} fail", "bad"
-    return _scored(page.lint.summary.score, bool(page.lint.summary.flagged))
+        return _graded(skill.health.grade, "", skill.health.score)
+    grade = page.answers[1].grade if 1 in page.answers else SkillGrade.NOT_MEASURED
+    n = sum(each.health.grade is grade for each in page.status.skills)
+    counted = (
+        f"{n:,} of {len(page.status.skills):,} " if grade in (SkillGrade.FAIL, SkillGrade.NEEDS_WORK) and n else ""
+    )
+    return _graded(
+        grade, f"{counted}{grade.predicate(n).partition(' ')[2]}" if counted else "", page.lint.summary.score
+    )
 
 
-def _scored(value: float | None, flagged: bool) -> tuple[str, Tone]:
-    if value is None:
-        return "not measured", "unknown"
-    return score_text(value), "warn" if flagged else "good"
+def _graded(grade: SkillGrade, text: str, value: float | None) -> tuple[str, Tone]:
+    """The grade, or `text` for it, with the score where that says more than the grade."""
+    score = f", {score_text(value)}" if value is not None and grade is not SkillGrade.FAIL else ""
+    return f"{text or grade}{score}", GRADE_TONES[grade]
 
 
 def _routing(page: Page, skill: SkillRecord | None) -> tuple[str, Tone]:
@@ -95,15 +92,11 @@ def _routing(page: Page, skill: SkillRecord | None) -> tuple[str, Tone]:
         ("out of date", bool(best.changed)),
     )  # fmt: skip
     said = [word for word, there in doubts if there]
-    doubted = bool(said) or best.model in local
-    return ", ".join([figure, *said]), "unknown" if doubted else _found(number)
-
-
-def _found(estimate: Interval) -> Tone:
-    """Whether more requests are found than lost, where the interval tells."""
-    if estimate.high is not None and estimate.high < LOST:
-        return "bad"
-    return "good" if estimate.low is not None and estimate.low >= LOST else "warn"
+    if said or best.model in local:
+        return ", ".join([figure, *said]), "unknown"
+    answer = page.answers.get(2)
+    grade = skill.routing.grade if skill else answer.grade if answer else SkillGrade.NOT_MEASURED
+    return f"{grade}, {figure}", GRADE_TONES[grade]
 
 
 def _effect(page: Page, skill: SkillRecord | None) -> tuple[str, Tone]:
@@ -120,19 +113,18 @@ def _effect(page: Page, skill: SkillRecord | None) -> tuple[str, Tone]:
     said = ", ".join([f"{last.verdict}{figure}", *(each for each, there in doubts if there)])
     if last.simulated:
         return f"simulated: {said}", "unknown"
-    tone: Tone = "unknown" if last.changed else _VERDICTS.get(last.verdict, "unknown")
-    return said, hedged(last.verdict, tone, bool(last.preliminary))[1]
+    grade = SkillGrade.NOT_MEASURED if last.changed else grade_word(last.verdict, bool(last.preliminary))
+    return said, GRADE_TONES[grade]
 
 
 def _verdict(page: Page, skill: SkillRecord | None) -> tuple[str, Tone]:
     if skill is not None:
         own = page.verdicts.get(skill.path)
         return (own.word, own.tone) if own else ("not measured", "unknown")
-    counts = Counter((each.tone, each.word) for each in page.verdicts.values())
+    counts = Counter(each.grade for each in page.verdicts.values())
     if not counts:
         return "not measured", "unknown"
-    order = sorted(counts.items(), key=lambda item: (TONES.index(item[0][0]), -item[1], item[0][1]))
-    return ", ".join(f"{n:,} {word}" for (_, word), n in order), order[0][0][0]
+    return count_grades(counts.elements()), GRADE_TONES[grade_all(counts)]
 
 
 def endpoint(made: Badge) -> str:

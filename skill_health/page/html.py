@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from html import unescape
 from typing import TYPE_CHECKING, Any
@@ -20,12 +19,17 @@ from skill_health.documents.caveats import Caveat
 from skill_health.page import sections
 from skill_health.page.cells import cell_html, table_html
 from skill_health.page.drawing import palette
-from skill_health.page.drawing.drawn import draw_page
+from skill_health.page.drawing.drawn import Drawn, draw_page
+from skill_health.page.embedding import Packed, embedded, pack, pointer_part, with_marks, with_row_marks
 from skill_health.page.figures import escape_text
-from skill_health.page.model import QUESTIONS, Page, anchor
+from skill_health.page.model import QUESTIONS, TOPICS, Page, anchor
+from skill_health.page.verdict.headline import first_screen
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+    from skill_health.page.sections._load import PageMode, RenderedSection
+    from skill_health.page.sections.overview import SkillTable
 
 ORIGINS = "skill-health-origins"
 _FROM = re.compile(r' data-from="([^"]*)"')
@@ -77,36 +81,137 @@ _HERE = os.path.dirname(__file__)
 _SIGNS = {"good": "✓", "warn": "▲", "bad": "✕", "unknown": "○"}
 
 
+DATA = "skill-health-data"
+_SKILL_LINK = re.compile(r'href="#(skill-[0-9a-f]{16})"')
+
+
 def render(page: Page, live: bool = False) -> str:
     """The whole document. Pure but for the templates that are read: the same page gives the same bytes.
 
-    A `live` page loads itself anew when the server that it comes from has rebuilt it. Raises UsageError where the
-    extra that it needs is not installed.
+    Its script makes rows and skills when they are looked at. A `live` page loads itself anew when the server that it
+    comes from has rebuilt it. Raises UsageError where the extra that it needs is not installed.
     """
     environment = _environment()
+    found = _sections(page, environment, "script")
+    table, own = found["overview"].context["table"], found["skills"].context
+    rows, parts = _rows(page, environment, table), list(_parts(page, environment, own))
+    tables = _long_tables(own["drawn"])
+    listed, packed = pack([*rows, *parts, *tables.values()])
+    data = _data(page, table, listed, packed[: len(rows)], packed[len(rows) + len(parts) :], tables)
+    data |= {"parts": packed[len(rows) : len(rows) + len(parts)], "few": own["few"]}
+    return _document(page, environment, found, data, live)
+
+
+def render_plain(page: Page) -> str:
+    """The same with everything in its HTML, for whoever reads it without a script."""
+    environment = _environment()
+    return _document(page, environment, _sections(page, environment, "plain"), None, False)
+
+
+def render_site(page: Page) -> Iterator[tuple[str, str]]:
+    """The page and one page for each skill: the paths of the files, with slashes, and their texts."""
+    environment = _environment()
+    found = _sections(page, environment, "site")
+    table, own = found["overview"].context["table"], found["skills"].context
+    rows, tables = [_to_files(row) for row in _rows(page, environment, table)], _long_tables(own["drawn"])
+    listed, packed = pack([*rows, *tables.values()])
+    data = _data(page, table, listed, packed[: len(rows)], packed[len(rows) :], tables)
+    yield "index.html", _to_files(_document(page, environment, found, data, False))
+    style, script = _style(found), _asset("page.js")
+    template = environment.get_template("skill_page.html")
+    for skill, part in zip(page.status.skills, _parts(page, environment, own, marked=False), strict=True):
+        document = template.render(
+            page=page, style=style, script=script, policy=policy(style, script), name=skill.name,
+            part=part.replace('<details class="skill"', '<details open class="skill"', 1),
+        )  # fmt: skip
+        yield f"{FOLDER}/{anchor(skill.path)}.html", document
+
+
+FOLDER = "skills"
+"""Where the pages of the skills stand beside the page of a site."""
+
+
+def _to_files(html: str) -> str:
+    """The HTML with its links to skills leading to the files of a site."""
+    return _SKILL_LINK.sub(rf'href="{FOLDER}/\1.html"', html)
+
+
+def _sections(page: Page, environment: Environment, mode: PageMode) -> dict[str, RenderedSection]:
     from skill_health.page.sections._load import build_sections
 
-    found = build_sections(page, draw_page(page), environment)
-    style = palette.style() + _asset("page.css") + "".join(each.style for each in found)
-    script = _asset("page.js") + (_asset("live.js") if live else "")
+    return {each.name: each for each in build_sections(page, draw_page(page), environment, mode)}
+
+
+def _rows(page: Page, environment: Environment, table: SkillTable) -> list[str]:
+    """The rows of the table in the order of the paths."""
+    template = environment.get_template("skill_row.html")
+    made = {row.path: template.render(row=row, columns=table.columns) for row in table.rows}
+    return [with_marks(made[skill.path], at, skill.path) for at, skill in enumerate(page.status.skills)]
+
+
+def _parts(page: Page, environment: Environment, own: Mapping[str, Any], marked: bool = True) -> Iterator[str]:
+    """The parts of the skills in the order of the paths."""
+    template = environment.get_template("skill_part.html")
+    for at, part in enumerate(own["parts"]):
+        html = template.render(
+            part=part, pictures=own["drawn"].own.get(part.path, ()), mode="script" if marked else "site"
+        )
+        yield with_marks(html, at, part.path) if marked else html
+
+
+LONG_TABLE = 40
+"""Rows of the data table of a picture from which on a script makes it when it is opened."""
+
+
+def _long_tables(drawn: Drawn) -> dict[str, str]:
+    """The long data tables of the pictures of the collection, by the picture's name."""
+    pictures = [picture for picture, _ in drawn.whole if len(picture.table.rows) > LONG_TABLE]
+    return {picture.name: with_row_marks(table_html(picture.table, 400)) for picture in pictures}
+
+
+def _data(
+    page: Page, table: SkillTable, listed: list[str], rows: list[Packed], long: list[Packed], names: Iterable[str]
+) -> dict[str, Any]:
+    """What the script needs: pieces, rows and tables, what rows are sorted and chosen by, the places of the skills."""
+    from skill_health.page.sections.overview import sort_keys
+
+    paths = [skill.path for skill in page.status.skills]
+    grades = {row.path: row.verdict.grade.value for row in table.rows}
+    return {
+        "list": listed, "rows": rows, "tables": dict(zip(names, long, strict=True)), "keys": sort_keys(table, page), "facets": table.facets,
+        "grades": [grades[path] for path in paths], "paths": [unescape(pointer_part(path)) for path in paths],
+        "places": [anchor(path) for path in paths],
+    }  # fmt: skip
+
+
+def _style(found: Mapping[str, RenderedSection]) -> str:
+    return palette.style() + _asset("page.css") + "".join(each.style for each in found.values())
+
+
+def _document(
+    page: Page,
+    environment: Environment,
+    found: Mapping[str, RenderedSection],
+    data: Mapping[str, Any] | None,
+    live: bool,
+) -> str:
+    style, script = _style(found), _asset("page.js") + (_asset("live.js") if live else "")
     document = environment.get_template("page.html").render(
         page=page,
+        first=first_screen(page),
+        source=page.own.source,
         style=style,
         script=script,
         policy=policy(style, script, live),
         state=embedded(record_values(page.own.state)),
-        sections=found,
-        links=[link for each in found for link in each.links],
+        sections=found.values(),
+        links=[link for each in found.values() for link in each.links],
     )
     document, origins = shortened(document)
     listed = f'<script type="application/json" id="{ORIGINS}">{embedded(origins)}</script>'
+    if data is not None:
+        listed += f'\n<script type="application/json" id="{DATA}">{embedded(data)}</script>'
     return document.replace("</body>\n</html>", f"{listed}\n</body>\n</html>")
-
-
-def embedded(value: Any) -> str:
-    """A JSON value as the content of a script element: no character of it can end the element."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 @cache
@@ -132,7 +237,14 @@ def _environment() -> Environment:
         table=lambda table, limit=None: Markup(table_html(table, limit)),
         markup=Markup,
     )
-    environment.globals.update(SIGNS=_SIGNS, QUESTIONS=QUESTIONS, CAVEATS=[caveat.value for caveat in Caveat])
+    environment.globals.update(
+        SIGNS=_SIGNS,
+        QUESTIONS=QUESTIONS,
+        TOPICS=TOPICS,
+        CAVEATS=[caveat.value for caveat in Caveat],
+        LONG_TABLE=LONG_TABLE,
+        mode="plain",
+    )
     return environment
 
 

@@ -23,6 +23,7 @@ from skill_health.documents.needs_report import NeedsReport
 from skill_health.documents.page_data import PageData, VerdictRecord
 from skill_health.documents.router_history import RouterHistoryLine
 from skill_health.documents.router_report import RouterReport
+from skill_health.documents.skill_grades import SkillGrade
 from skill_health.documents.skill_record import SkillRecords
 
 
@@ -88,6 +89,11 @@ def _escaped(key: str) -> str:
 Tone = Literal["good", "warn", "bad", "unknown"]
 TONES: tuple[Tone, ...] = ("bad", "warn", "unknown", "good")
 """The most in need first."""
+GRADE_TONES: Mapping[SkillGrade, Tone] = {
+    SkillGrade.FAIL: "bad", SkillGrade.NEEDS_WORK: "warn", SkillGrade.NOT_MEASURED: "unknown", SkillGrade.PASSING: "good",
+}  # fmt: skip
+TOPICS = {1: "Lint", 2: "Routing", 3: "Effect", 4: "Composition"}
+"""What the four questions are about, in a word."""
 QUESTIONS = {
     1: "Did it pass the deterministic gates?",
     2: "Do the descriptions route?",
@@ -143,20 +149,32 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class SkillVerdict:
-    """The verdict on a skill: a `word`, its `tone`, the `question` (1 to 4) that it answers, and why.
+    """The verdict on a skill, or the answer to a question about all: its `grade`, and why.
+
+    `question` (1 to 4) is what it answers, `detail` is what was found in a word or two, "" where the grade says it all.
 
     `command` is what to run next, "" where nothing is to be done; `advice` says what for. `effect` is the verdict of
     the benchmark that it rests on, where that is about the skill as it is now; `preliminary` says that it may change.
     """
 
-    word: str
-    tone: Tone
+    grade: SkillGrade
+    detail: str
     question: int
     reason: str
     advice: str = ""
     command: str = ""
     effect: VerdictWord | None = None
     preliminary: bool = False
+
+    @property
+    def word(self) -> str:
+        """The grade as it is shown."""
+        return self.grade.value
+
+    @property
+    def tone(self) -> Tone:
+        """The tone of the grade."""
+        return GRADE_TONES[self.grade]
 
     @property
     def need(self) -> int:
@@ -167,7 +185,7 @@ class SkillVerdict:
     def record(self) -> VerdictRecord:
         """The verdict as the page's document has it."""
         return VerdictRecord(
-            word=escape_surrogates(self.word), tone=self.tone, question=self.question,
+            grade=self.grade, detail=escape_surrogates(self.detail), question=self.question,
             reason=escape_surrogates(self.reason), advice=escape_surrogates(self.advice),
             command=escape_surrogates(self.command),
         )  # fmt: skip
@@ -236,7 +254,7 @@ class Page:
 
     def by_need(self) -> list[str]:
         """The paths of the skills, the most in need first."""
-        unknown = SkillVerdict("", "unknown", 1, "")
+        unknown = SkillVerdict(SkillGrade.NOT_MEASURED, "", 1, "")
         needs = {each.path: self.verdicts.get(each.path, unknown).need for each in self.status.skills}
         return sorted(needs, key=lambda path: (needs[path], path))
 

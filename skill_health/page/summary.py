@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator
 from skill_health.documents._record import NotedFigure
 from skill_health.documents.caveats import FoundCaveat, find_effect_caveats, find_skill_caveats
 from skill_health.documents.page_data import StateField, StateMove
+from skill_health.documents.skill_grades import SkillGrade, count_grades
 from skill_health.documents.skill_record import SkillRecord
 from skill_health.page.figures import MISSING, escape_text, estimate_text, score_text
-from skill_health.page.model import QUESTIONS, Page, SkillVerdict
+from skill_health.page.model import TOPICS, Page, SkillVerdict
 from skill_health.page.verdict.ranking import effect_first, routed_first
 from skill_health.text.terminal import clean, markdown_text
 
@@ -47,8 +48,9 @@ def _answers(page: Page) -> Iterator[str]:
 
 def _answer(number: int, answer: SkillVerdict) -> str:
     advice = " ".join(each for each in (_text(answer.advice), _code(answer.command)) if each)
-    question = f"{number}\\. {QUESTIONS[number]} **{_text(answer.word, _NAME)}**"
-    return f"- {question}: {_text(answer.reason, _REASON)}{f'. Next: {advice}' if advice else ''}"
+    question = f"{TOPICS[number]}: **{answer.grade}**"
+    reason = _text("; ".join(part for part in (answer.detail, answer.reason) if part), _REASON)
+    return f"- {question}: {reason}{f'. Next: {advice}' if advice else ''}"
 
 
 def _skills(page: Page) -> Iterator[str]:
@@ -73,16 +75,14 @@ def _skills(page: Page) -> Iterator[str]:
 
 def _wants(verdict: SkillVerdict | None) -> bool:
     """Whether a verdict is a complaint. What is not measured yet is none: it stands under what comes next."""
-    return verdict is not None and verdict.tone in ("bad", "warn")
+    return verdict is not None and verdict.grade in (SkillGrade.FAIL, SkillGrade.NEEDS_WORK)
 
 
 def _others(page: Page, wanting: int) -> tuple[str, ...]:
     """What is true of the skills that stand in no row."""
-    good = sum(each.tone == "good" for each in page.verdicts.values())
+    rest = count_grades(each.grade for each in page.verdicts.values() if not _wants(each))
     warned = sum(bool(each.health.warnings) for each in page.status.skills)
-    parts = ((good, "with a good verdict"), (len(page.verdicts) - good - wanting, "without an answer yet (see Next)"))
-    said = " and ".join(f"{n:,} {what}" for n, what in parts if n)
-    return (f"{'Others' if wanting else 'Skills'}: {said}. With warnings, of all: {warned:,}.", "") if said else ()
+    return (f"{'Others' if wanting else 'Skills'}: {rest}. With warnings, of all: {warned:,}.", "") if rest else ()
 
 
 def _need(skill: SkillRecord, verdict: SkillVerdict) -> tuple[int, float, str]:
@@ -93,10 +93,14 @@ def _need(skill: SkillRecord, verdict: SkillVerdict) -> tuple[int, float, str]:
 def _row(skill: SkillRecord, verdict: SkillVerdict) -> str:
     step = _code(verdict.command) or _text(verdict.advice)
     cells = (
-        _text(skill.name, _NAME), _text(verdict.word, _NAME), _text(verdict.reason), score_text(skill.health.score),
+        _text(skill.name, _NAME), verdict.grade.value, _why(verdict), score_text(skill.health.score),
         _routed(skill), _measured(skill), step.replace("|", "\\|") if step.startswith("`") else step,
     )  # fmt: skip
     return f"| {' | '.join(cells)} |"
+
+
+def _why(verdict: SkillVerdict) -> str:
+    return _text("; ".join(part for part in (verdict.detail, verdict.reason) if part))
 
 
 def _routed(skill: SkillRecord) -> str:

@@ -158,7 +158,7 @@ def read_joined(
     names = names_now(root, result.facts)
     judged = read_judged(folder, effects)
     composed = read_composed(folder, effects, digests)
-    records = build_records(report, result, routed, effects, config.fail_on, names, digests, judged, composed)
+    records = build_records(report, result, routed, effects, config.router.found, names, digests, judged, composed)
     key = risk_key(root, config, report.version, result.entries, names) if rated else ""
     records, risk = with_risks(records, rated, key)
     problems = (

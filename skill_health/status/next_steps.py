@@ -51,12 +51,13 @@ class CommandBuilder:
         folders = sorted({self.prefix + (task.rpartition("/")[0] or ".") for task in tasks})
         return f"skill-health effectiveness run{self.words(*folders)} --agents{self.words(self.agent)}"
 
-    def step(self, kind: StepKind, record: SkillRecord) -> NextStep:
-        """The step that closes a gap of a skill, with its command."""
+    def step(self, kind: StepKind, *records: SkillRecord) -> NextStep:
+        """The step that closes a gap of one or several skills, with one command for all of them."""
         match kind:
             case StepKind.FIX_FIRST:
-                folder = self.prefix + (record.path.rpartition("/")[0] or ".")
-                command = f"skill-health lint{self.words(folder)}"
+                folders = [self.prefix + (record.path.rpartition("/")[0] or ".") for record in records]
+                named = folders if len(folders) == 1 else [path for path in self.paths if path != "."]
+                command = f"skill-health lint{self.words(*named)}"
             case StepKind.NOT_LISTED:
                 command = ""
             case StepKind.NO_TASKS:
@@ -66,7 +67,7 @@ class CommandBuilder:
             ):
                 command = self.router()
             case _:
-                command = self.effectiveness(record.effect.tasks)
+                command = self.effectiveness(task for record in records for task in record.effect.tasks)
         return NextStep(gap=kind, advice=_ADVICE[kind], command=command)
 
 
@@ -108,9 +109,8 @@ def steps(record: SkillRecord, place: CommandBuilder) -> tuple[NextStep, ...]:
 
 def grouped(records: Sequence[SkillRecord], place: CommandBuilder) -> list[tuple[NextStep, list[str]]]:
     """Every step once, with the skills that it is for, in the order of the questions."""
-    found: dict[NextStep, list[str]] = {}
+    found: dict[StepKind, list[SkillRecord]] = {}
     for record in records:
-        for step in steps(record, place):
-            found.setdefault(step, []).append(record.name)
-    order = list(StepKind)
-    return sorted(found.items(), key=lambda item: order.index(item[0].gap))
+        for kind in gaps(record):
+            found.setdefault(kind, []).append(record)
+    return [(place.step(kind, *found[kind]), [each.name for each in found[kind]]) for kind in StepKind if kind in found]

@@ -15,12 +15,15 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from skill_health.config.settings import RouterSettings
 from skill_health.core.files import read_whole
 from skill_health.documents._record import Count, NotedFigure, OpenRecord, Share, decode_record
 from skill_health.documents._targets import read_targets
 from skill_health.documents.effect_history import Effects, ModelEffect
 from skill_health.documents.router_history import ModelRouting, read_routing
+from skill_health.documents.skill_grades import SkillGrade, grade_all, grade_share, grade_skills, grade_word
 from skill_health.documents.skill_record import (
+    MeasuredPair,
     SkillEffects,
     SkillHealth,
     SkillRecord,
@@ -156,11 +159,6 @@ def _rows(report: _RoutedRun, run: ModelRouting) -> dict[str, SkillRouted] | Non
     return found
 
 
-LOST = 0.5
-"""A skill fails routing where the whole interval of its recall lies below this, as a model routes it: more of the
-requests that it is for are lost than found, and that is no chance. A router that merely counts words fails nobody."""
-
-
 class KnownSkill(NamedTuple):
     """What a lint run tells of a skill."""
 
@@ -180,7 +178,7 @@ def build_records(
     result: LintResult,
     routed: RoutedSkills | None,
     effects: Effects | None,
-    fail_on: str,
+    found_share: float,
     names: Mapping[str, Sequence[str]],
     digests: Mapping[str, str | None],
     judged: JudgedSkills | None = None,
@@ -188,8 +186,8 @@ def build_records(
 ) -> tuple[SkillRecord, ...]:
     """The records of the skills that were asked for, in the order of their paths. Pure.
 
-    `fail_on` is the severity from which a finding fails a skill
-    ("never" for none). `names` are those that a run of the router may list a skill by (see `router_history.names_now`):
+    `found_share` is the share of its requests that must find a skill. `names` are those that a run of the router may
+    list a skill by (see `router_history.names_now`):
     measurements go by name, and a name that several skills share is given none. `digests` are those of now, by name,
     `judged` what judgings say of the same runs, `composed` what is known of pairs of skills.
     """
@@ -197,14 +195,16 @@ def build_records(
     prompts = Counter(each.data.get("expected_primary_skill") for each in registries.prompts or ())
     skills = summaries(result.facts)
     times = Counter(skills[entry.path].name for entry in result.entries if entry.path in skills)
+    counts = Counter((each.skill, each.severity) for each in report.findings)
+    grades = grade_skills(report)
     records = []
     for entry in report.skills:
         name = skills[entry.path].name
         alone = times[name] == 1
-        health = _health(report, entry.path, fail_on)
+        health = _health(report, entry.path, counts, grades.get(entry.path, SkillGrade.NOT_MEASURED))
         known = {name, *names[entry.path]}
         found_by = routed.of_any(names[entry.path]) if routed else ()
-        routing = _route(skills[entry.path].hidden, sum(prompts[each] for each in known), found_by, health)
+        routing = _route(skills[entry.path].hidden, sum(prompts[each] for each in known), found_by, health, found_share)
         tasks = tuple(
             _folder(each.path)
             for each in registries.tasks or ()
@@ -216,39 +216,65 @@ def build_records(
             benefit = replace(benefit, bundles=effects.bundles(name))
         if judged:
             benefit = replace(benefit, judged=judged.of(name, (each.model for each in found)))
+        pairs = composed.of(name) if composed and alone else ()
+        beside = composition_grade(pairs)
         records.append(
             SkillRecord(
                 name=name,
                 path=entry.path,
                 digest=digests.get(name),
+                grade=grade_all((health.grade, routing.grade, benefit.grade, beside)),
                 health=health,
                 routing=routing,
                 effect=benefit,
+                composition=beside,
                 next=(),
-                pairs=composed.of(name) if composed and alone else (),
+                pairs=pairs,
             )
         )
     return tuple(records)
 
 
-def _health(report: LintReport, path: str, fail_on: str) -> SkillHealth:
-    own = [found for found in report.findings if found.skill == path]
+def _health(report: LintReport, path: str, counts: Counter[tuple[str, Severity]], grade: SkillGrade) -> SkillHealth:
     score = report.scores.skills.get(path) if report.scores else None
-    counts = Counter(found.severity for found in own)
-    bad = fail_on != "never" and any(found.severity.rank <= Severity(fail_on).rank for found in own)
     return SkillHealth(
-        state="failed" if bad else "ok",
+        state="failed" if grade is SkillGrade.FAIL else "ok",
+        grade=grade,
         score=score.value if score else None,
         flags=tuple(flag.message for flag in score.flags) if score else (),
-        errors=counts[Severity.ERROR], warnings=counts[Severity.WARNING], infos=counts[Severity.INFO],
+        errors=counts[path, Severity.ERROR], warnings=counts[path, Severity.WARNING], infos=counts[path, Severity.INFO],
     )  # fmt: skip
 
 
-def _route(hidden: bool, prompts: int, found: Sequence[SkillRouted], health: SkillHealth) -> SkillRouting:
-    return SkillRouting(state=_routing_state(hidden, found, health), prompts=prompts, models=tuple(found))
+def _route(
+    hidden: bool, prompts: int, found: Sequence[SkillRouted], health: SkillHealth, least: float = RouterSettings().found
+) -> SkillRouting:
+    grade = SkillGrade.NOT_MEASURED if hidden else routing_grade(found, least)
+    state = _routing_state(hidden, found, health, grade)
+    return SkillRouting(state=state, grade=grade, prompts=prompts, models=tuple(found))
 
 
-def _routing_state(hidden: bool, found: Sequence[SkillRouted], health: SkillHealth) -> SkillState:
+def routing_grade(found: Sequence[SkillRouted], least: float) -> SkillGrade:
+    """The grade of a skill by the models that tell of it, the best first: one that loses it fails it.
+
+    A router that merely counts words, a script, a run that failed its check and an old description decide nothing.
+    """
+    grades = [grade_share(*share_of(each), least) for each in found if decides(each)]
+    return SkillGrade.FAIL if SkillGrade.FAIL in grades else next(iter(grades), SkillGrade.NOT_MEASURED)
+
+
+def share_of(each: SkillRouted) -> tuple[float | None, float | None, float | None]:
+    """The recall of a skill with its interval."""
+    return each.recall.value, each.recall.low, each.recall.high
+
+
+def decides(each: SkillRouted) -> bool:
+    """Whether a figure of routing is one of a model that was really asked, in a sound run, of a skill as it is."""
+    real = not each.simulated and not each.local
+    return real and each.trusted is not False and not each.changed and each.recall.value is not None
+
+
+def _routing_state(hidden: bool, found: Sequence[SkillRouted], health: SkillHealth, grade: SkillGrade) -> SkillState:
     if health.state == "failed":
         return "fix first"
     if hidden:
@@ -257,19 +283,33 @@ def _routing_state(hidden: bool, found: Sequence[SkillRouted], health: SkillHeal
     known = [each for each in real if each.recall.value is not None]
     if not known:
         return "not testable" if real else "not measured"
-    return "failed" if any(map(lost, known)) else _fresh(each.changed for each in known)
-
-
-def lost(each: SkillRouted) -> bool:
-    """Whether a model certainly loses more of the requests that a skill is for than it finds (LOST)."""
-    sound = each.trusted is not False and not each.simulated and not each.local and not each.changed
-    return sound and each.recall.high is not None and each.recall.high < LOST
+    return "failed" if grade is SkillGrade.FAIL else _fresh(each.changed for each in known)
 
 
 def _benefit(
     tasks: tuple[str, ...], found: Sequence[ModelEffect], health: SkillHealth, routing: SkillRouting
 ) -> SkillEffects:
-    return SkillEffects(state=_effect_state(found, health, routing), tasks=tasks, models=tuple(found))
+    grade = effect_grade(found)
+    return SkillEffects(state=_effect_state(found, health, routing), grade=grade, tasks=tasks, models=tuple(found))
+
+
+def effect_grade(found: Sequence[ModelEffect]) -> SkillGrade:
+    """The grade of a skill by the agents that were really run, of the skill as it is now.
+
+    Harm that one of them shows fails it; else what one of them shows to help passes.
+    """
+    current = [each for each in found if not each.simulated and not each.changed]
+    grades = {grade_word(each.verdict, bool(each.preliminary)) for each in current}
+    # Harm that may be is not made up for by another agent's gain.
+    harm = any(each.verdict == "harmful" for each in current)
+    order = (SkillGrade.FAIL, *((SkillGrade.NEEDS_WORK,) if harm else ()), SkillGrade.PASSING, SkillGrade.NEEDS_WORK)
+    return next((each for each in order if each in grades), SkillGrade.NOT_MEASURED)
+
+
+def composition_grade(pairs: Sequence[MeasuredPair]) -> SkillGrade:
+    """The grade of a skill beside others: the worst of its pairs as agents that were really run showed them."""
+    current = [each for each in pairs if not (each.simulated or each.changed or each.biased)]
+    return grade_all(grade_word(each.verdict, bool(each.preliminary)) for each in current)
 
 
 def _effect_state(found: Sequence[ModelEffect], health: SkillHealth, routing: SkillRouting) -> SkillState:

@@ -21,6 +21,7 @@ from skill_health.documents.caveats import (
 from skill_health.documents.effect_history import Effects, ModelEffect
 from skill_health.documents.next_steps import SharedStep, StepKind
 from skill_health.documents.router_history import ModelRouting
+from skill_health.documents.skill_grades import SkillGrade, count_grades
 from skill_health.documents.skill_record import (
     CollectionRisk,
     RouterRunRecord,
@@ -90,7 +91,7 @@ def health_cell(health: SkillHealth) -> str:
         word, n = next((each for each in counts if each[1]), ("finding", 0))
         return f"{n} {word}{'s' * (n != 1)}"
     score = "–" if health.score is None else f"{health.score:.2f}"
-    return f"{score} {LOOK}" if health.flags or health.warnings else score
+    return f"{score} {LOOK}" if health.grade is SkillGrade.NEEDS_WORK else score
 
 
 def routing_cell(routing: SkillRouting) -> str:
@@ -164,15 +165,14 @@ def _marks(status: CollectionStatus) -> list[str]:
 def summary(status: CollectionStatus) -> str:
     """How many skills answer each question well."""
     n = len(status.records)
-    said = [
-        f"{sum(part.state == 'ok' for part in parts)} of {n} {what}"
-        for what, parts in (
-            ("sound", [each.health for each in status.records]),
-            ("with routing measured", [each.routing for each in status.records]),
-            ("with an effect measured", [each.effect for each in status.records]),
-        )
-    ]
-    return f"{n} skill{'s' * (n != 1)}, profile {status.profile}: {', '.join(said)}"
+    topics = (
+        ("lint", [each.health.grade for each in status.records]),
+        ("routing", [each.routing.grade for each in status.records]),
+        ("effect", [each.effect.grade for each in status.records]),
+        ("composition", [each.composition for each in status.records]),
+    )
+    said = [f"{topic}: {told}" for topic, grades in topics if (told := count_grades(grades))]
+    return "; ".join([f"{n} skill{'s' * (n != 1)}, profile {status.profile}", *said])
 
 
 JUDGED_TITLE = "Judged scores"

@@ -36,10 +36,14 @@ def paint(text: str, style: str, color: bool) -> str:
 
 
 def wants_color(stream: TextIO | None = None, choice: str = "auto") -> bool:
-    """Whether to colour: always / never, else on a terminal unless NO_COLOR is set (no-color.org)."""
+    """Whether to colour: always / never; else by NO_COLOR (no-color.org) and FORCE_COLOR, else on a terminal."""
     if choice != "auto":
         return choice == "always"
-    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    if os.environ.get("TERM") == "dumb":
         return False
     return (stream or sys.stdout).isatty()
 

@@ -10,6 +10,7 @@ from skill_health.documents._record import NotedFigure
 from skill_health.documents.daily_run import DailyRun, DailySkill, DailySummary
 from skill_health.documents.effect_history import ModelEffect
 from skill_health.documents.router_history import SCHEMA, ModelRouting, RouterHistoryMetrics
+from skill_health.documents.skill_grades import SkillGrade, grade_all, grade_lint
 from skill_health.documents.skill_record import (
     SkillEffects,
     SkillHealth,
@@ -18,6 +19,9 @@ from skill_health.documents.skill_record import (
     SkillRouting,
     SkillState,
 )
+from skill_health.page.model import GRADE_TONES, SkillVerdict
+from skill_health.rules._api import Severity
+from skill_health.status.records import effect_grade, routing_grade
 
 
 def number(value: float | None, low: float | None = None, high: float | None = None, n: int = 4) -> dict[str, Any]:
@@ -92,7 +96,10 @@ def daily_run(day: int = 20, mean: float | None = 0.9, **more: Any) -> DailyRun:
 def health_of(state: SkillState = "ok", score: float | None = 0.9, **more: Any) -> SkillHealth:
     """What lint says of a skill: by default that nothing is wrong."""
     known: dict[str, Any] = {"flags": (), "errors": 0, "warnings": 0, "infos": 0}
-    return SkillHealth(state=state, score=score, **known | more)
+    told = {**known, **more}
+    counts = {Severity.ERROR: told["errors"], Severity.WARNING: told["warnings"], Severity.INFO: told["infos"]}
+    grade = SkillGrade.FAIL if state == "failed" else grade_lint(counts, bool(told["flags"]), "never", "warning")
+    return SkillHealth(state=state, **{"grade": grade, "score": score} | told)
 
 
 FOUND = SkillRouted(
@@ -102,16 +109,28 @@ FOUND = SkillRouted(
 
 
 def routing_of(state: SkillState = "ok", prompts: int = 3, models: tuple[SkillRouted, ...] = ()) -> SkillRouting:
-    return SkillRouting(state=state, prompts=prompts, models=models)
+    return SkillRouting(state=state, grade=routing_grade(models, 0.5), prompts=prompts, models=models)
 
 
 def effects_of(
     state: SkillState = "ok", tasks: tuple[str, ...] = ("tasks/1",), models: tuple[ModelEffect, ...] = ()
 ) -> SkillEffects:
-    return SkillEffects(state=state, tasks=tasks, models=models)
+    return SkillEffects(state=state, grade=effect_grade(models), tasks=tasks, models=models)
 
 
 def skill_record(name: str, own: SkillHealth, route: SkillRouting, effect: SkillEffects) -> SkillRecord:
     """What is known of a skill, joined."""
     path = f"skills/{name}/SKILL.md"
-    return SkillRecord(name=name, path=path, digest=None, health=own, routing=route, effect=effect, next=())
+    grade = grade_all((own.grade, route.grade, effect.grade))
+    return SkillRecord(
+        name=name, path=path, digest=None, grade=grade, health=own, routing=route, effect=effect, next=(),
+        composition=SkillGrade.NOT_MEASURED,
+    )  # fmt: skip
+
+
+def judged_as(
+    detail: str, tone: str, question: int, reason: str = "", advice: str = "", command: str = ""
+) -> SkillVerdict:
+    """A verdict by its tone: what was found, the question that it answers, and why."""
+    grade = next(grade for grade, own in GRADE_TONES.items() if own == tone)
+    return SkillVerdict(grade, detail, question, reason, advice, command)

@@ -33,7 +33,8 @@ READ_TOOLS = ("Read", "read", "read_file", "view")
 class Play:
     """What the model does. `watched` maps names of skills to their descriptions, `folder` is where they are staged.
 
-    `work` is the command that it runs after it has opened what it was offered; `half` the one that it runs where no
+    `work` is the command that it runs after it has opened what it was offered, or makes it of every text in the
+    request, "" where these hold nothing to do yet; `half` the one that it runs where no
     watched skill is offered ("" for none); `before` counts the commands that come to nothing before either. `reader`
     chooses how a skill is opened: by a tool for skills where there is one ("skill"), a tool for files ("file") or the
     shell ("shell"); what is not there falls back to the shell. `error` is a status and a body that every call of a
@@ -45,7 +46,7 @@ class Play:
 
     watched: Mapping[str, str] = field(default_factory=dict)
     folder: str = ".agents/skills"
-    work: str = "printf 'done\\n' > out.txt"
+    work: str | Callable[[str], str] = "printf 'done\\n' > out.txt"
     half: str = ""
     before: int = 0
     final: str | Callable[[str], str] = "All done."
@@ -94,7 +95,7 @@ def move(play: Play, asked: Asked) -> Call | str:
     if not asked.tools:
         return "ok"
     seen = offered(play, asked.text) if not play.waits or ORDERED in asked.text else []
-    work = play.work if seen else play.half
+    work = play.half if not seen else play.work if isinstance(play.work, str) else play.work(asked.text)
     served = {
         tail: tool for tail in ("list_skills", "read_skill") for tool in asked.tools if tool.endswith(tail)
     } if play.looks or HINTED in asked.text else {}  # fmt: skip

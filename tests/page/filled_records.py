@@ -46,6 +46,8 @@ def _fields(kind: type[Record | OpenRecord]) -> tuple[inspect.Field, ...]:
 
 def _shaped(kind: inspect.Type, value: Any) -> Any:
     match kind:
+        case inspect.EnumType():
+            return kind.cls(value)
         case inspect.StructType() if isinstance(value, Mapping):
             return filled(kind.cls, value)
         case inspect.UnionType():
@@ -66,6 +68,8 @@ def _empty(kind: inspect.Type) -> Any:
             return None
         case inspect.LiteralType():
             return kind.values[0]
+        case inspect.EnumType():
+            return next((each for each in kind.cls if each.value == "not measured"), next(iter(kind.cls)))
     empty = {inspect.VarTupleType: (), inspect.DictType: {}, inspect.StrType: "", inspect.FloatType: 0.0}
     return empty.get(type(kind), 0)
 

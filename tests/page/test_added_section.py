@@ -15,7 +15,7 @@ from page_parsed import Parsed
 
 from skill_health.page import html, sections
 from skill_health.page.drawing import draw
-from skill_health.page.html import render
+from skill_health.page.html import render_plain
 
 NAME = "skill_health.page.sections.heaviest"
 BLOCK = re.compile(r"^`skill_health/page/sections/(heaviest[.\w]+)`:\n\n````\w+\n(.*?)^````$", re.MULTILINE | re.DOTALL)
@@ -41,7 +41,7 @@ def _heaviest(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_page_has_it_in_its_place_with_its_figures() -> None:
     page = page_made.page()
-    seen = Parsed(render(page))
+    seen = Parsed(render_plain(page))
     names = [each.attrs["id"] for each in seen.all("section")]
     assert names[names.index("overview") : names.index("question-1")] == ["overview", "heaviest"]
     assert seen.one(id="heaviest-head").text == "What takes most room in every request"
@@ -57,4 +57,4 @@ def test_the_page_has_it_in_its_place_with_its_figures() -> None:
 
 
 def test_it_is_not_there_where_it_has_nothing_to_show() -> None:
-    assert "heaviest-head" not in render(page_over())
+    assert "heaviest-head" not in render_plain(page_over())

@@ -13,8 +13,10 @@ import pytest
 from filled_records import page_over
 from hypothesis import given
 from hypothesis import strategies as st
+from records_made import judged_as
 
 from skill_health.cli import main
+from skill_health.documents.skill_grades import SkillGrade, grade_all, grade_share
 from skill_health.page.badge import COLORS, GROUND, TEXT, Badge, badge, endpoint, svg
 from skill_health.page.model import Page, SkillVerdict
 
@@ -47,15 +49,34 @@ def made(
     skills = [
         {
             "name": name if not at else f"pears-{at}", "path": PATH if not at else f"skills/pears-{at}/SKILL.md",
-            "health": {"state": state, "score": score, "flags": ["a flag"] * flagged},
-            "routing": {"state": "ok", "models": [routed_by(each, word_counters) for each in routing or []]},
+            "health": {"state": state, "score": score, "flags": ["a flag"] * flagged, "grade": lint_grade(state, flagged)},
+            "routing": {
+                "state": "ok", "models": [routed_by(each, word_counters) for each in routing or []],
+                "grade": routing_graded(routing or [], word_counters),
+            },
             "effect": {"state": "ok", "models": effects or []},
         }
         for at, state in enumerate(states)
     ]  # fmt: skip
     status = {"skills": skills, "routing": routing or [], "effect": effects or []}
     lint = {"summary": {"score": score, "flagged": flagged}}
-    return page_over(status, lint, verdicts=verdicts or {})
+    answers = {
+        1: SkillVerdict(grade_all(lint_grade(state, flagged) for state in states), "", 1, ""),
+        2: SkillVerdict(routing_graded(routing or [], word_counters), "", 2, ""),
+    }
+    return page_over(status, lint, verdicts=verdicts or {}, answers=answers)
+
+
+def lint_grade(state: str, flagged: int) -> SkillGrade:
+    return SkillGrade.FAIL if state == "failed" else SkillGrade.NEEDS_WORK if flagged else SkillGrade.PASSING
+
+
+def routing_graded(runs: list[dict[str, Any]], word_counters: tuple[str, ...]) -> SkillGrade:
+    """By the first run of a model that counts, as the records have it."""
+    real = [each for each in runs if not each["simulated"] and each["model"] not in word_counters and each["trusted"]]
+    known = [each["top1"] for each in real if not each["changed"]]
+    share = next(iter(known), {"value": None, "low": None, "high": None})
+    return grade_share(share["value"], share["low"], share["high"], 0.5)
 
 
 def routed_by(run: Mapping[str, Any], word_counters: tuple[str, ...]) -> dict[str, Any]:
@@ -71,11 +92,11 @@ def routed_by(run: Mapping[str, Any], word_counters: tuple[str, ...]) -> dict[st
 @pytest.mark.parametrize(
     ("page", "message", "tone"),
     [
-        (made(), "0.91", "good"),
-        (made(flagged=1), "0.91", "warn"),
-        (made(score=0.9999), "0.99", "good"),
+        (made(), "passing, 0.91", "good"),
+        (made(flagged=1), "2 of 2 need work, 0.91", "warn"),
+        (made(score=0.9999), "passing, 0.99", "good"),
         (made(states=("ok", "failed", "failed")), "2 of 3 fail", "bad"),
-        (made(score=None), "not measured", "unknown"),
+        (made(score=None), "passing", "good"),
     ],
 )
 def test_health(page: Page, message: str, tone: str) -> None:
@@ -95,19 +116,19 @@ FOUND, LOST, UNCLEAR = top1(0.9, 0.8, 0.95), top1(0.3, 0.2, 0.4), top1(0.5, 0.4,
     [
         (made(), "not measured", "unknown"),
         (made([routed("m:a", top1(None))]), "not measured", "unknown"),
-        (made([routed("m:a", FOUND)]), "90.0 % [80.0, 95.0] n 60, m:a", "good"),
-        (made([routed("m:a", LOST)]), "30.0 % [20.0, 40.0] n 60, m:a", "bad"),
-        (made([routed("m:a", UNCLEAR)]), "50.0 % [40.0, 60.0] n 60, m:a", "warn"),
-        (made([routed("m:a", top1(0.9))]), "90.0 % [–] n 60, m:a", "warn"),
+        (made([routed("m:a", FOUND)]), "passing, 90.0 % [80.0, 95.0] n 60, m:a", "good"),
+        (made([routed("m:a", LOST)]), "fail, 30.0 % [20.0, 40.0] n 60, m:a", "bad"),
+        (made([routed("m:a", UNCLEAR)]), "needs work, 50.0 % [40.0, 60.0] n 60, m:a", "warn"),
+        (made([routed("m:a", top1(0.9))]), "needs work, 90.0 % [–] n 60, m:a", "warn"),
         (made([routed("sim", FOUND, simulated=True)]), "simulated: 90.0 % [80.0, 95.0] n 60, sim", "unknown"),
-        (made([routed("sim", FOUND, simulated=True), routed("m:a", LOST)]), "30.0 % [20.0, 40.0] n 60, m:a", "bad"),
+        (made([routed("sim", FOUND, simulated=True), routed("m:a", LOST)]), "fail, 30.0 % [20.0, 40.0] n 60, m:a", "bad"),
         (made([routed("m:a", FOUND, trusted=False)]), "90.0 % [80.0, 95.0] n 60, m:a, not to be trusted", "unknown"),
         (made([routed("m:a", FOUND, selection="sweep")]), "90.0 % [80.0, 95.0] n 60, m:a, some prompts only", "unknown"),
         (made([routed("m:a", FOUND, changed=["x"])]), "90.0 % [80.0, 95.0] n 60, m:a, out of date", "unknown"),
         (made([routed("lexical:a", FOUND)], word_counters=("lexical:a",)), "90.0 % [80.0, 95.0] n 60, lexical:a", "unknown"),
         (
             made([routed("lexical:a", FOUND), routed("m:a", LOST)], word_counters=("lexical:a",)),
-            "30.0 % [20.0, 40.0] n 60, m:a", "bad",
+            "fail, 30.0 % [20.0, 40.0] n 60, m:a", "bad",
         ),
     ],
 )  # fmt: skip
@@ -125,9 +146,9 @@ def test_routing(page: Page, message: str, tone: str) -> None:
         (made(effects=[effect("helps")]), "helps +20.0 points [+10.0, +30.0] n 8", "good"),
         (made(effects=[effect("harmful")]), "harmful +20.0 points [+10.0, +30.0] n 8", "bad"),
         (made(effects=[effect("no evidence")]), "no evidence +20.0 points [+10.0, +30.0] n 8", "warn"),
-        (made(effects=[effect("biased")]), "biased +20.0 points [+10.0, +30.0] n 8", "warn"),
+        (made(effects=[effect("biased")]), "biased +20.0 points [+10.0, +30.0] n 8", "unknown"),
         (made(effects=[effect("not testable")]), "not testable", "unknown"),
-        (made(effects=[effect("helps", preliminary=["few"])]), "helps +20.0 points [+10.0, +30.0] n 8, preliminary", "unknown"),
+        (made(effects=[effect("helps", preliminary=["few"])]), "helps +20.0 points [+10.0, +30.0] n 8, preliminary", "warn"),
         (made(effects=[effect("harmful", preliminary=["few"])]), "harmful +20.0 points [+10.0, +30.0] n 8, preliminary", "warn"),
         (made(effects=[effect("helps"), effect("harmful")]), "harmful +20.0 points [+10.0, +30.0] n 8", "bad"),
         (made(effects=[effect("harmful", changed=True), effect("helps")]), "helps +20.0 points [+10.0, +30.0] n 8", "good"),
@@ -143,13 +164,13 @@ def test_effect(page: Page, message: str, tone: str) -> None:
 
 def test_verdict() -> None:
     verdicts = {
-        PATH: SkillVerdict("found", "good", 2, ""),
-        "b": SkillVerdict("fix first", "bad", 1, ""),
-        "c": SkillVerdict("found", "good", 2, ""),
-        "d": SkillVerdict("sound", "unknown", 1, ""),
+        PATH: judged_as("found", "good", 2, ""),
+        "b": judged_as("fix first", "bad", 1, ""),
+        "c": judged_as("found", "good", 2, ""),
+        "d": judged_as("sound", "unknown", 1, ""),
     }
-    assert badge(made(verdicts=verdicts), "verdict") == Badge("skills", "1 fix first, 1 sound, 2 found", "bad")
-    assert badge(made(verdicts=verdicts), "verdict", PATH) == Badge("plums", "found", "good")
+    assert badge(made(verdicts=verdicts), "verdict") == Badge("skills", "1 fails, 1 not measured, 2 pass", "bad")
+    assert badge(made(verdicts=verdicts), "verdict", PATH) == Badge("plums", "passing", "good")
     assert badge(made(), "verdict") == Badge("skills", "not measured", "unknown")
     assert badge(made(), "verdict", PATH).tone == "unknown"
     with pytest.raises(KeyError):
@@ -195,7 +216,7 @@ def test_the_command(write: Write, capsys: pytest.CaptureFixture[str], tmp_path:
     root = write({"skills/plums/SKILL.md": SKILL.format("plums"), "skills/pears/SKILL.md": SKILL.format("pears")})
     assert main(["badge", str(root / "skills"), "--format", "json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["schemaVersion"] == 1 and told["label"] == "skill health" and told["message"] == "1.00"
+    assert told["schemaVersion"] == 1 and told["label"] == "skill health" and told["message"] == "passing, 1.00"
     assert re.fullmatch("[0-9a-f]{6}", told["color"])
     file = tmp_path / "badge.svg"
     arguments = ["badge", str(root / "skills"), "--what", "routing", "--skill", "plums", "--output", str(file)]

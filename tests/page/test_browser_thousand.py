@@ -1,4 +1,4 @@
-"""A thousand skills still scroll and filter: no more is changed than what is shown or hidden."""
+"""A thousand skills still scroll, sort and filter: only what is in sight is there, and nothing else is changed."""
 
 from __future__ import annotations
 
@@ -8,27 +8,38 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_driver import ROOT, build, chromium, missing, visit
+from browser_driver import NARROW, ROOT, WIDE, build, chromium, missing, visit
 
 sys.path.insert(0, str(ROOT))
 from benchmarks._made_page import Size, write_reports
 
 pytestmark = [pytest.mark.real, pytest.mark.skipif(bool(missing()), reason=missing())]
 SKILLS = 1_000
-_WATCH = """() => {
-    window.__changed = 0;
-    new MutationObserver((records) => { window.__changed += records.length; })
-        .observe(document.body, { subtree: true, childList: true, attributes: true, characterData: true });
-}"""
+# Goes through the table screen by screen, and says where the window was not filled with rows in their order.
 _SCROLL = """() => new Promise((done) => {
-    const root = document.scrollingElement, step = innerHeight * 0.9;
-    const next = () => {
-        const before = root.scrollTop;
-        root.scrollTop = before + step;
-        if (root.scrollTop === before || root.scrollTop > 250 * step) setTimeout(() => done(root.scrollTop), 100);
-        else requestAnimationFrame(next);
+    const table = document.getElementById("table"), bad = [];
+    const start = table.getBoundingClientRect().top + scrollY, end = start + table.getBoundingClientRect().height;
+    const seen = new Set();
+    let at = start, most = 0;
+    const look = () => {
+        const rows = [...table.tBodies[0].rows], boxes = rows.map((row) => row.getBoundingClientRect());
+        most = Math.max(most, rows.length);
+        for (const row of rows) seen.add(row.dataset.skill);
+        const first = boxes[0].top, last = boxes[boxes.length - 1].bottom;
+        const bottom = table.getBoundingClientRect().bottom;
+        if (first > Math.max(60, table.tBodies[0].getBoundingClientRect().top + 1) || last < Math.min(innerHeight, bottom) - 1)
+            bad.push([at, first, last]);
+        const orders = rows.map((row) => Number(row.getAttribute("aria-rowindex")));
+        if (orders.some((each, nth) => nth && each !== orders[nth - 1] + 1)) bad.push(orders);
+        at += innerHeight * 0.9;
+        if (at > end) done({ bad, seen: seen.size, most });
+        else step();
     };
-    next();
+    const step = () => {
+        scrollTo(0, at);
+        requestAnimationFrame(() => requestAnimationFrame(look));
+    };
+    step();
 })"""
 
 
@@ -56,24 +67,61 @@ def shown(page: Any, count: int) -> None:
     page.wait_for_function(f"() => document.getElementById('shown').textContent.includes('{count} of {SKILLS}')")
 
 
-def test_finding_changes_what_it_must_and_scrolling_comes_to_the_end(page: Path, browser: Any) -> None:
+@pytest.mark.parametrize("window", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_rows_are_there_where_the_reader_looks_and_nowhere_else(
+    window: dict[str, int], page: Path, browser: Any
+) -> None:
+    with visit(browser, page, viewport=window) as seen:
+        table = seen.page.locator("#table")
+        before = table.bounding_box()["height"]
+        told = seen.page.evaluate(_SCROLL)
+        assert abs(table.bounding_box()["height"] - before) < 2, "its height was known before it came in sight"
+        assert told["bad"] == [] and told["seen"] == SKILLS
+        assert told["most"] < 100
+        assert seen.page.evaluate("document.querySelectorAll('*').length") < 12_000
+        assert seen.page.locator("#table").get_attribute("aria-rowcount") == str(SKILLS + 1)
+
+
+def test_finding_shows_what_fits_and_sorting_begins_at_the_top(page: Path, browser: Any) -> None:
     with visit(browser, page) as seen:
-        assert seen.page.locator("#table tbody tr").count() == SKILLS
         box = seen.page.locator("#find")
         box.fill("crates-0417")
         shown(seen.page, 1)
-        seen.page.evaluate(_WATCH)
+        assert seen.page.locator("#table tbody tr").count() == 1
         box.press("Backspace")
         shown(seen.page, 10)
-        # Nine rows come back, and the count is another: no other row is touched.
-        assert 9 <= seen.page.evaluate("window.__changed") < 20
+        assert seen.page.locator("#table tbody tr").count() == 10
         box.fill("")
         shown(seen.page, SKILLS)
-        assert seen.page.evaluate("window.__changed") < SKILLS + 40
-        assert seen.page.evaluate(_SCROLL) > 20_000
+        button = seen.page.get_by_role("columnheader", name="Skill").get_by_role("button")
+        for _ in range(2):
+            button.click()
+        assert seen.page.locator("#table tbody tr a").first.text_content() == f"sort-crates-{SKILLS - 1:04}"
 
 
-def test_it_says_for_which_skills_there_are_no_pictures(page: Path, browser: Any) -> None:
+def test_a_skill_is_made_when_it_is_asked_for(page: Path, browser: Any) -> None:
     with visit(browser, page) as seen:
-        assert 0 < seen.page.locator("figure svg").count() <= 320
-        assert seen.page.locator("details.skill").count() == SKILLS
+        assert seen.page.locator("details.skill").count() == 0
+        link = seen.page.locator("#table tbody tr a").nth(5)
+        place = link.get_attribute("href") or ""
+        link.click()
+        part = seen.page.locator(place)
+        assert part.evaluate("each => each.open") and len(part.inner_text()) > 200
+        assert seen.page.locator("details.skill").count() == 1
+    with visit(browser, page, place) as seen:
+        assert abs(seen.page.locator(place).bounding_box()["y"]) < 60, "an address opens it and leads there"
+
+
+def test_a_figure_names_where_it_comes_from(page: Path, browser: Any) -> None:
+    with visit(browser, page) as seen:
+        row = seen.page.locator("#table tbody tr").nth(3)
+        figure = row.locator(".c-lint b")
+        figure.hover()
+        origin = figure.get_attribute("title") or ""
+        at = int(origin.split("/")[2])
+        assert origin == f"status#/skills/{at}/health/score"
+        assert row.locator("a").text_content() == f"sort-crates-{at:04}"
+        row.locator(".c-listing span").hover()
+        assert row.locator(".c-listing span").get_attribute("title") == (
+            f"page#/listing/skills/skills~1sort-crates-{at:04}~1SKILL.md"
+        )

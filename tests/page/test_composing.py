@@ -36,40 +36,40 @@ def settled(*words: Mapping[str, Any], rows: Sequence[Sequence[int]] = SYNERGY, 
 
 
 CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
-    "synergistic": (settled({"word": "synergistic"}), "yes", "good", "loop:m: csv with skill-0 synergistic, interaction +66.7 [–] points, 16 tasks"),
-    "conflicting": (settled({"word": "conflicting"}), "no", "bad", "loop:m: csv with skill-0 conflicting, interaction"),
-    "additive": (settled({"word": "additive"}), "yes", "good", "csv with skill-0 additive"),
-    "redundant": (settled({"word": "redundant"}), "partly", "warn", "csv with skill-0 redundant"),
-    "nothing shown": (settled({"word": "inconclusive"}), "not shown", "unknown", "csv with skill-0 inconclusive, interaction +66.7"),
-    "not testable": (settled({"word": "not testable"}), "not shown", "unknown", "csv with skill-0 not testable"),
+    "synergistic": (settled({"word": "synergistic"}), "", "good", "loop:m: csv with skill-0 synergistic, interaction +66.7 [–] points, 16 tasks"),
+    "conflicting": (settled({"word": "conflicting"}), "conflicting", "bad", "loop:m: csv with skill-0 conflicting, interaction"),
+    "additive": (settled({"word": "additive"}), "", "good", "csv with skill-0 additive"),
+    "redundant": (settled({"word": "redundant"}), "redundant", "warn", "csv with skill-0 redundant"),
+    "nothing shown": (settled({"word": "inconclusive"}), "inconclusive", "unknown", "csv with skill-0 inconclusive, interaction +66.7"),
+    "not testable": (settled({"word": "not testable"}), "inconclusive", "unknown", "csv with skill-0 not testable"),
     "some known, some not": (
         settled({"word": "inconclusive"}, {"word": "synergistic"}, {"word": "not testable"}), "partly known", "warn",
         "loop:m: of 3 pairs of skills 1 synergistic, 1 inconclusive, 1 not testable: csv with skill-1 synergistic, ",
     ),
     "one of many in conflict": (
-        settled({"word": "synergistic"}, {"word": "conflicting"}, {"word": "inconclusive"}), "no", "bad",
+        settled({"word": "synergistic"}, {"word": "conflicting"}, {"word": "inconclusive"}), "conflicting", "bad",
         "of 3 pairs of skills 1 conflicting, 1 synergistic, 1 inconclusive: csv with skill-1 conflicting, ",
     ),
     "all of them known": (
-        settled({"word": "synergistic"}, {"word": "additive"}), "yes", "good", "of 2 pairs of skills 1 synergistic, 1 additive: ",
+        settled({"word": "synergistic"}, {"word": "additive"}), "", "good", "of 2 pairs of skills 1 synergistic, 1 additive: ",
     ),
     "preliminary": (
-        settled({"word": "synergistic", "preliminary": ["few"]}), "preliminary: yes", "unknown", "preliminary: few (loop:m)",
+        settled({"word": "synergistic", "preliminary": ["few"]}), "preliminary: composes", "warn", "preliminary: few (loop:m)",
     ),
     "some preliminary": (
-        settled({"word": "synergistic", "preliminary": ["few"]}, {"word": "additive"}), "preliminary: yes", "unknown",
+        settled({"word": "synergistic", "preliminary": ["few"]}, {"word": "additive"}), "preliminary: composes", "warn",
         "; 1 pair preliminary: few (loop:m)",
     ),
     "a sure conflict beside preliminary ones": (
-        settled({"word": "conflicting"}, {"word": "conflicting", "preliminary": ["few"]}), "no", "bad", "2 conflicting",
+        settled({"word": "conflicting"}, {"word": "conflicting", "preliminary": ["few"]}), "conflicting", "bad", "2 conflicting",
     ),
     # The verdict of such a run on the collection says nothing: it did not try any single skill.
     "a run of pairs alone": (
         settled({"word": "synergistic"}, verdict=pair_report(SYNERGY)["models"][0]["verdict"] | {"preliminary": ["why"]}),
-        "yes", "good", "synergistic",
+        "", "good", "synergistic",
     ),
-    "weaker proof": (settled({"word": "additive"}, unproved="nobody saw"), "yes", "good", "weaker proof (loop:m)"),
-    "many": (settled(*[{"word": "synergistic"}] * 9), "yes", "good", ", and 5 more"),
+    "weaker proof": (settled({"word": "additive"}, unproved="nobody saw"), "", "good", "weaker proof (loop:m)"),
+    "many": (settled(*[{"word": "synergistic"}] * 9), "", "good", ", and 5 more"),
 }  # fmt: skip
 
 
@@ -77,9 +77,9 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
 def test_what_pairs_say(name: str, tmp_path: Path) -> None:
     made, word, tone, said = CASES[name]
     found = told(tmp_path, made)
-    assert (found.word, found.tone, found.question) == (word, tone, 4)
+    assert (found.detail, found.tone, found.question) == (word, tone, 4)
     assert said in found.reason
-    assert bool(found.command) == bool(found.advice) == (word != "yes")
+    assert bool(found.command) == bool(found.advice) == (tone != "good")
     assert found.preliminary == word.startswith("preliminary")
 
 
@@ -95,21 +95,24 @@ def test_the_command_names_the_pairs_that_are_open_and_the_tasks_of_their_skills
 @pytest.mark.parametrize(
     ("rows", "word", "said"),
     [
-        (SYNERGY, "preliminary: yes", "csv with sql synergistic"),
-        (CONFLICT, "preliminary: no", "csv with sql conflicting"),
-        (NOTHING, "not shown", "csv with sql not testable, interaction +0.0 [–] points, 8 tasks"),
+        (SYNERGY, "preliminary: composes", "csv with sql synergistic"),
+        (CONFLICT, "preliminary: conflicting", "csv with sql conflicting"),
+        (NOTHING, "inconclusive", "csv with sql not testable, interaction +0.0 [–] points, 8 tasks"),
     ],
 )
 def test_figures_are_those_of_the_run(rows: Sequence[Sequence[int]], word: str, said: str, tmp_path: Path) -> None:
     found = told(tmp_path, pair_report(rows, **REAL), **SAME)
-    assert found.word == word and said in found.reason
+    assert found.detail == word and said in found.reason
 
 
 def test_skills_that_have_changed_since_are_told(tmp_path: Path) -> None:
     made = settled({"word": "conflicting", "second": SECOND})
     found = told(tmp_path, made, **SAME | {"digests": {FIRST: "a", SECOND: "new"}})
-    assert found.word == "preliminary: no" and "1 pair with a skill that has changed since (loop:m)" in found.reason
-    assert told(tmp_path, made, **SAME).word == "no"
+    assert (
+        found.detail == "preliminary: conflicting"
+        and "1 pair with a skill that has changed since (loop:m)" in found.reason
+    )
+    assert told(tmp_path, made, **SAME).detail == "conflicting"
 
 
 @pytest.mark.parametrize(
@@ -118,17 +121,17 @@ def test_skills_that_have_changed_since_are_told(tmp_path: Path) -> None:
 )
 def test_a_script_and_a_biased_run_answer_nothing(more: dict[str, Any], said: str, tmp_path: Path) -> None:
     found = told(tmp_path, pair_report(SYNERGY, **more))
-    assert found.word == "not known" and said in found.reason
+    assert found.word == "not measured" and said in found.reason
 
 
 def test_each_pair_is_told_by_the_last_run_that_tried_it(tmp_path: Path) -> None:
     earlier = settled({"word": "conflicting"}, {"word": "additive"}, day=20)
     found = told(tmp_path, settled({"word": "synergistic"}), earlier)
-    assert found.word == "yes" and "of 2 pairs of skills 1 synergistic, 1 additive" in found.reason
+    assert found.word == "passing" and "of 2 pairs of skills 1 synergistic, 1 additive" in found.reason
 
 
 def test_two_models_are_told_apart(tmp_path: Path) -> None:
     other = settled({"word": "conflicting"}, day=20, model="loop:other")
     found = told(tmp_path, settled({"word": "synergistic"}), other)
-    assert found.word == "no"
+    assert found.word == "fail"
     assert found.reason.index("loop:other: csv with skill-0 conflicting") < found.reason.index("loop:m: csv")

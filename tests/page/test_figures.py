@@ -18,19 +18,27 @@ from page_parsed import Element, Parsed
 
 from skill_health.documents._record import record_values
 from skill_health.page.data.histories import daily_history
-from skill_health.page.html import render, shortened, whole
+from skill_health.page.html import render_plain, shortened, whole
 from skill_health.page.model import Page
 
 NUMBER = re.compile(r"[+−-]?\d[\d,]*(?:\.\d+)?")
 # As data, in per cent, points or US cents, and in seconds of milliseconds or thousands.
 UNITS = (1.0, 100.0, 0.001)
 # Computed on the page from several values of a report; no single place holds them, and their tests are elsewhere.
-COMPUTED = {"Mean", "Skills", "Does not apply", "Share of the expected skill's calls, %", "Places"}
+COMPUTED = {
+    "Mean",
+    "Skills",
+    "Does not apply",
+    "Share of the expected skill's calls, %",
+    "Places",
+    "Findings",
+    "With a fix",
+}
 
 
 @cache
 def seen() -> Parsed:
-    return Parsed(render(page_made.page()))
+    return Parsed(render_plain(page_made.page()))
 
 
 @cache

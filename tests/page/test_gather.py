@@ -87,7 +87,7 @@ def test_the_documents_have_their_names() -> None:
     ("arguments", "name"),
     [
         (["status", "--format", "json"], "status"),
-        (["lint", "--score", "--format", "json", "--fail-on", "never"], "lint"),
+        (["lint", "--score", "--format", "json"], "lint"),
         (["report", "--format", "json"], "page"),
     ],
 )
@@ -96,7 +96,7 @@ def test_a_document_is_what_its_command_prints(
 ) -> None:
     page = page_made.page()
     monkeypatch.chdir(os.path.dirname(page.folder))
-    assert main([*arguments, "--no-cache", "--as-of", page.as_of]) == 0
+    assert main([*arguments, "--no-cache", "--as-of", page.as_of]) in (0, 1)
     assert json.loads(capsys.readouterr().out) == documents(page)[name]
 
 
@@ -109,29 +109,34 @@ def test_skills_are_checked_once(monkeypatch: pytest.MonkeyPatch, whole: Path) -
 
 def test_each_skill_has_a_verdict_and_each_question_an_answer() -> None:
     page = page_made.page()
-    words = {path.split("/")[1]: (each.word, each.tone, each.question) for path, each in page.verdicts.items()}
+    words = {path.split("/")[1]: (each.detail, each.tone, each.question) for path, each in page.verdicts.items()}
     assert words == {
-        "skill-0": ("preliminary: helps", "unknown", 3),
-        "skill-1": ("no evidence", "warn", 3),
+        "skill-0": ("preliminary: helps", "warn", 3),
+        "skill-1": ("unclear", "warn", 2),
         "skill-2": ("preliminary: harmful", "warn", 3),
-        "skill-3": ("not found", "bad", 2),
-        "zz-nasty": ("fix first", "bad", 1),
+        "skill-3": ("lost", "bad", 2),
+        "zz-nasty": ("", "bad", 1),
     }
-    assert [(each.word, each.tone) for _, each in sorted(page.answers.items())] == [
-        ("no", "bad"), ("no", "bad"), ("preliminary: no", "warn"), ("preliminary: partly known", "warn"),
+    assert [(each.word, each.detail) for _, each in sorted(page.answers.items())] == [
+        ("fail", ""), ("fail", ""), ("needs work", "preliminary: harmful"), ("needs work", "preliminary: partly known"),
     ]  # fmt: skip
     assert [each.question for _, each in sorted(page.answers.items())] == list(QUESTIONS)
     assert list(page.verdicts) == [each.path for each in page.status.skills]
     for each in page.status.skills:
-        steps = [step.command.partition(" --")[0] for step in each.next] or [""]
+        steps = [step.command.partition(" --")[0] for step in each.next] or ["", "skill-health router run"]
         assert page.verdicts[each.path].command.partition(" --")[0] in steps
 
 
 def test_a_collection_of_which_nothing_was_measured() -> None:
     page = page_made.bare()
     assert (page.history, page.router, page.effects, page.notes) == ((), (), (), ())
-    assert [each.word for _, each in sorted(page.answers.items())] == ["no", "not known", "not known", "not known"]
-    assert {each.word for each in page.verdicts.values()} == {"sound", "fix first"}
+    assert [each.word for _, each in sorted(page.answers.items())] == [
+        "fail",
+        "not measured",
+        "not measured",
+        "not measured",
+    ]
+    assert {each.word for each in page.verdicts.values()} == {"passing", "fail"}
     assert all(each.since is None for each in page.own.trends.values())
 
 

@@ -168,5 +168,5 @@ def test_a_page_after_another_tells_what_has_changed(tmp_path: Path) -> None:
     second = page_made.read(root, last=last).own.changes
     assert second is not None and [each.path for each in second.skills] == ["skills/skill-1/SKILL.md"]
     what: dict[str, Any] = {each.field: (each.before, each.after) for each in second.skills[0].what}
-    assert what["verdict"] == ("sound", "fix first")
+    assert what["verdict"] == ("passing", "fail")
     assert what["score"][1] < what["score"][0]

@@ -162,46 +162,46 @@ ONE = "target_plus_one"
 @pytest.mark.parametrize(
     ("reports", "word", "said"),
     [
-        ([], "not known", "no agent was run"),
-        ([report()], "not known", "no agent was run"),
-        ([report(contrast(ONE, 0.1, 0.3), simulated=True)], "not known", "simulated"),
-        ([report(contrast(ONE, -0.3, -0.1), biased=["why"])], "not known", "biased: why"),
-        ([report(contrast(ONE, 0.1, 0.3), preliminary=["few"])], "preliminary: yes", "preliminary: few (loop:m)"),
+        ([], "not measured", "no agent was run"),
+        ([report()], "not measured", "no agent was run"),
+        ([report(contrast(ONE, 0.1, 0.3), simulated=True)], "not measured", "simulated"),
+        ([report(contrast(ONE, -0.3, -0.1), biased=["why"])], "not measured", "biased: why"),
+        ([report(contrast(ONE, 0.1, 0.3), preliminary=["few"])], "needs work", "preliminary: few (loop:m)"),
         (
             [report(contrast(ONE, -0.3, -0.1), preliminary=["few"])],
-            "preliminary: no",
+            "needs work",
             "points [-30.0, -10.0] over 15 tasks (worse)",
         ),
         (
             [report(contrast(ONE, -0.3, -0.1), preliminary=["few"]), report(contrast(ONE, -0.3, -0.1), model="b")],
-            "no",
+            "fail",
             "loop:m: with one more skill -20.0 points [-30.0, -10.0] over 15 tasks (worse); b: with",
         ),
         (
             [report(contrast(ONE, 0.1, 0.3), contrast("full", -0.4, -0.2))],
-            "no",
+            "fail",
             "loop:m: with all skills -30.0 points [-40.0, -20.0] over 15 tasks (worse), with one more skill +20.0",
         ),
-        ([report(), report(contrast(ONE, 0.1, 0.3))], "yes", "+20.0"),
+        ([report(), report(contrast(ONE, 0.1, 0.3))], "passing", "+20.0"),
         (
             [report(contrast(ONE, -0.3, -0.1))],
-            "no",
+            "fail",
             "loop:m: with one more skill -20.0 points [-30.0, -10.0] over 15 tasks (worse)",
         ),
-        ([report(contrast(ONE, -0.3, -0.1, 0.2))], "not shown", "(unclear)"),
-        ([report(contrast(ONE, -0.3, -0.1, testable=False))], "not shown", "(unclear)"),
-        ([report(contrast(ONE, 0.1, 0.3))], "yes", "(better)"),
-        ([report(contrast(ONE, -0.05, 0.05, 0.9))], "yes", "(as good)"),
-        ([report(contrast(ONE, -0.2, 0.2, 0.9))], "not shown", "(unclear)"),
-        ([report(contrast(ONE, None, None, None, value=0.0))], "not shown", "+0.0 points [–]"),
-        ([report(contrast(ONE, None, None, None))], "not known", "no agent"),
-        ([report(contrast("placebo", -0.3, -0.1))], "not known", "no agent"),
-        ([report(contrast(ONE, -0.3, -0.1, against="control"))], "not known", "no agent"),
-        ([report(contrast(ONE, 0.1, 0.3), contrast("full", -0.4, -0.2))], "no", "with all skills -30.0"),
-        ([report(contrast(ONE, 0.1, 0.3)), report(contrast(ONE, -0.4, -0.2))], "yes", "+20.0"),
+        ([report(contrast(ONE, -0.3, -0.1, 0.2))], "not measured", "(unclear)"),
+        ([report(contrast(ONE, -0.3, -0.1, testable=False))], "not measured", "(unclear)"),
+        ([report(contrast(ONE, 0.1, 0.3))], "passing", "(better)"),
+        ([report(contrast(ONE, -0.05, 0.05, 0.9))], "passing", "(as good)"),
+        ([report(contrast(ONE, -0.2, 0.2, 0.9))], "not measured", "(unclear)"),
+        ([report(contrast(ONE, None, None, None, value=0.0))], "not measured", "+0.0 points [–]"),
+        ([report(contrast(ONE, None, None, None))], "not measured", "no agent"),
+        ([report(contrast("placebo", -0.3, -0.1))], "not measured", "no agent"),
+        ([report(contrast(ONE, -0.3, -0.1, against="control"))], "not measured", "no agent"),
+        ([report(contrast(ONE, 0.1, 0.3), contrast("full", -0.4, -0.2))], "fail", "with all skills -30.0"),
+        ([report(contrast(ONE, 0.1, 0.3)), report(contrast(ONE, -0.4, -0.2))], "passing", "+20.0"),
         (
             [report(contrast(ONE, 0.1, 0.3)), report(contrast(ONE, -0.4, -0.2), model="b")],
-            "no",
+            "fail",
             "b: with one more skill -30.0",
         ),
     ],
@@ -210,9 +210,9 @@ def test_whether_skills_compose(reports: list[EffectReport], word: str, said: st
     found = composing(STATUS, reports)
     assert (found.word, found.question) == (word, 4)
     assert said in found.reason
-    assert bool(found.command) == (word != "yes")
-    assert (found.tone == "bad") == (word == "no")
-    assert (found.tone == "good") == (word == "yes")
+    assert bool(found.command) == (word != "passing")
+    assert (found.tone == "bad") == (word == "fail")
+    assert (found.tone == "good") == (word == "passing")
 
 
 @pytest.mark.slow
@@ -252,13 +252,17 @@ def sound(root: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "answers", "said"),
     [
-        (simulated, ["no", "not known", "not known", "not known"], ["", "simulated", "simulated", "simulated"]),
-        (words, ["no", "not known", "not known", "not known"], ["", "word counts", "no agent", "no agent"]),
-        (distrusted, ["no", "unclear", "not known", "not known"], ["", "instrument check failed", "", ""]),
+        (
+            simulated,
+            ["fail", "not measured", "not measured", "not measured"],
+            ["", "simulated", "simulated", "simulated"],
+        ),
+        (words, ["fail", "not measured", "not measured", "not measured"], ["", "word counts", "no agent", "no agent"]),
+        (distrusted, ["fail", "not measured", "not measured", "not measured"], ["", "instrument check failed", "", ""]),
         (
             sound,
-            ["yes", "yes", "not known", "not known"],
-            ["4 of 4 skills pass", "of 4 skills 4 certainly found", "", ""],
+            ["passing", "passing", "not measured", "not measured"],
+            ["of 4 skills 4 pass", "of 4 skills 4 certainly found", "", ""],
         ),
     ],
 )
@@ -271,16 +275,16 @@ def test_the_answers(change: Change, answers: list[str], said: list[str], tmp_pa
         page.answers[at + 1].reason for at, part in enumerate(said) if part not in page.answers[at + 1].reason
     ] == []
     assert all(each.question != 3 for each in page.verdicts.values())
-    assert all(page.answers[at].command for at in (2, 3, 4) if page.answers[at].word == "not known")
+    assert all(page.answers[at].command for at in (2, 3, 4) if page.answers[at].word == "not measured")
 
 
 def test_findings_beside_the_skills_fail_the_gate(tmp_path: Path) -> None:
     root = page_made.make(tmp_path, days=0, effects=False, router=False)
     (root / "skills/zz-nasty/SKILL.md").unlink()
-    assert page_made.read(root).answers[1].word == "yes"
+    assert page_made.read(root).answers[1].word == "passing"
     (root / "registries/claims.jsonl").write_text('{"claim_id": 1}\n')
     found = page_made.read(root).answers[1]
-    assert (found.word, found.command) == ("no", "skill-health lint")
+    assert (found.word, found.command) == ("fail", "skill-health lint")
     assert "findings beside the skills" in found.reason
     (root / "registries/claims.jsonl").write_text("")
     (root / "skill-health.toml").write_text("fail-under = 0.99\n")

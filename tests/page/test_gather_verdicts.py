@@ -19,7 +19,7 @@ from skill_health.status.next_steps import CommandBuilder
 from skill_health.status.records import _benefit, _route
 
 PLACE = CommandBuilder(("skills",))
-OK, FAILED = health_of(warnings=1), health_of("failed", 0.5, errors=2, warnings=1)
+OK, FAILED = health_of(), health_of("failed", 0.5, errors=2, warnings=1)
 
 
 SURE, POOR, LOST, NONE = est(0.9, 0.7, 1.0), est(0.4, 0.2, 0.6), est(0.1, 0.0, 0.3), est(None)
@@ -43,52 +43,55 @@ def record(
 
 
 CASES: dict[str, tuple[SkillRecord, tuple[str, str, int]]] = {
-    "fails lint": (record([routed()], [effect()], FAILED), ("fix first", "bad", 1)),
-    "lost": (record([routed(LOST)], [effect()]), ("not found", "bad", 2)),
+    "fails lint": (record([routed()], [effect()], FAILED), ("", "bad", 1)),
+    "lost": (record([routed(LOST)], [effect()]), ("lost", "bad", 2)),
     "harms": (record([routed()], [effect("harmful")]), ("harmful", "bad", 3)),
     "harms by one of two": (record([routed()], [effect(), effect("harmful", model="b")]), ("harmful", "bad", 3)),
     "helps": (record([routed()], [effect()]), ("helps", "good", 3)),
     "helps by one of two": (record([], [effect("no evidence", model="b"), effect()]), ("helps", "good", 3)),
-    "may help": (record([], [effect(preliminary=("few",))]), ("preliminary: helps", "unknown", 3)),
+    "may help": (record([], [effect(preliminary=("few",))]), ("preliminary: helps", "warn", 3)),
     "may harm": (record([], [effect("harmful", preliminary=("few",))]), ("preliminary: harmful", "warn", 3)),
     "may harm, harms by another": (
         record([], [effect("harmful", preliminary=("few",)), effect("harmful", model="b")]),
         ("harmful", "bad", 3),
     ),
-    "little evidence": (record([], [effect("no evidence", preliminary=("few",))]), ("no evidence", "warn", 3)),
+    "little evidence": (
+        record([], [effect("no evidence", preliminary=("few",))]),
+        ("preliminary: no evidence", "warn", 3),
+    ),
     "a model then and words now": (
         record([routed(changed=True), routed(LOST, local=True)], []),
-        ("sound", "unknown", 1),
+        ("", "good", 1),
     ),
-    "biased": (record([routed()], [effect("biased", biased=("why",))]), ("biased", "warn", 3)),
+    "biased": (record([routed()], [effect("biased", biased=("why",))]), ("found", "good", 2)),
     "no evidence": (record([routed()], [effect("no evidence")]), ("no evidence", "warn", 3)),
-    "not testable": (record([routed()], [effect("not testable")]), ("not testable", "unknown", 3)),
-    "helped once": (record([routed()], [effect(changed=True)]), ("out of date: helps", "unknown", 3)),
-    "harmed once": (record([routed()], [effect("harmful", changed=True)]), ("out of date: harmful", "unknown", 3)),
+    "not testable": (record([routed()], [effect("not testable")]), ("found", "good", 2)),
+    "helped once": (record([routed()], [effect(changed=True)]), ("found", "good", 2)),
+    "harmed once": (record([routed()], [effect("harmful", changed=True)]), ("found", "good", 2)),
     "harmed once, helps now": (record([], [effect("harmful", changed=True), effect(model="b")]), ("helps", "good", 3)),
     "helps in a simulation": (record([routed()], [effect(simulated=True)]), ("found", "good", 2)),
-    "harms in a simulation": (record([], [effect("harmful", simulated=True)]), ("sound", "unknown", 1)),
+    "harms in a simulation": (record([], [effect("harmful", simulated=True)]), ("", "good", 1)),
     "found": (record([routed()], []), ("found", "good", 2)),
-    "found at times": (record([routed(POOR)], []), ("unclear", "unknown", 2)),
-    "no interval": (record([routed(est(1.0))], []), ("unclear", "unknown", 2)),
-    "found then": (record([routed(changed=True)], []), ("unclear", "unknown", 2)),
-    "not trusted": (record([routed(trusted=False)], []), ("unclear", "unknown", 2)),
-    "lost, not trusted": (record([routed(LOST, trusted=False)], []), ("unclear", "unknown", 2)),
-    "found in a simulation": (record([routed(simulated=True)], []), ("sound", "unknown", 1)),
-    "lost in a simulation": (record([routed(LOST, simulated=True)], []), ("sound", "unknown", 1)),
-    "found by words": (record([routed(local=True)], []), ("found by word counts", "unknown", 2)),
-    "lost by words": (record([routed(LOST, local=True)], []), ("sound", "unknown", 1)),
+    "found at times": (record([routed(POOR)], []), ("unclear", "warn", 2)),
+    "no interval": (record([routed(est(1.0))], []), ("unclear", "warn", 2)),
+    "found then": (record([routed(changed=True)], []), ("", "good", 1)),
+    "not trusted": (record([routed(trusted=False)], []), ("", "good", 1)),
+    "lost, not trusted": (record([routed(LOST, trusted=False)], []), ("", "good", 1)),
+    "found in a simulation": (record([routed(simulated=True)], []), ("", "good", 1)),
+    "lost in a simulation": (record([routed(LOST, simulated=True)], []), ("", "good", 1)),
+    "found by words": (record([routed(local=True)], []), ("", "good", 1)),
+    "lost by words": (record([routed(LOST, local=True)], []), ("", "good", 1)),
     "a model and words": (record([routed(LOST, local=True), routed()], []), ("found", "good", 2)),
-    "no numbers": (record([routed(NONE)], []), ("sound", "unknown", 1)),
-    "hidden": (record([routed(LOST)], [], hidden=True), ("sound", "unknown", 1)),
-    "nothing known": (record([], []), ("sound", "unknown", 1)),
+    "no numbers": (record([routed(NONE)], []), ("", "good", 1)),
+    "hidden": (record([routed(LOST)], [], hidden=True), ("", "good", 1)),
+    "nothing known": (record([], []), ("", "good", 1)),
 }
 
 
 @pytest.mark.parametrize(("given_", "expected"), CASES.values(), ids=CASES)
 def test_the_verdict(given_: SkillRecord, expected: tuple[str, str, int]) -> None:
     found = verdict(given_, PLACE)
-    assert (found.word, found.tone, found.question) == expected
+    assert (found.detail, found.tone, found.question) == expected
     assert found.reason
     assert bool(found.command) == bool(found.advice)
 
@@ -134,8 +137,8 @@ def test_the_next_command_names_who_was_asked_before(given_: SkillRecord, advice
         (record([routed(changed=True)], []), ["description has changed"]),
         (record([routed(trusted=False)], []), ["instrument check failed"]),
         (record([], [], FAILED), ["2 errors, 1 warning"]),
-        (record([], []), ["score 0.90", "1 warning"]),
-        (record([], [], health_of(score=0.999)), ["score 0.99,"]),
+        (record([], [], health_of(warnings=1)), ["score 0.90", "1 warning"]),
+        (record([], [], health_of(score=0.999)), ["score 0.99;"]),
     ],
 )  # fmt: skip
 def test_the_reason_has_the_figures(given_: SkillRecord, parts: list[str]) -> None:
@@ -158,7 +161,7 @@ def test_what_asked_no_model_decides_nothing(
     real = [each for each in effects if not each.simulated]
     asked = [each for each in routes if not each.simulated and not each.local]
     assert found.question != 3 or real
-    assert found.tone in ("unknown", "warn") or [*real, *asked]
-    assert found.word not in ("found", "not found") or asked
+    assert found.tone in ("good", "warn") or [*real, *asked]
+    assert found.detail not in ("found", "lost", "unclear") or asked
     if any(not each.changed and each.verdict == "harmful" for each in real) and found.question == 3:
-        assert found.word.removeprefix("preliminary: ") == "harmful"
+        assert found.detail.removeprefix("preliminary: ") == "harmful"

@@ -15,19 +15,21 @@ import pytest
 from filled_records import documents, filled, page_over
 from msgspec import structs
 from page_parsed import Parsed
+from records_made import judged_as
 
 from skill_health.core.errors import UsageError
 from skill_health.documents._record import record_values
 from skill_health.documents.page_data import PageChanges
 from skill_health.page import html
 from skill_health.page.drawing.theme import DARK
-from skill_health.page.html import embedded, policy, render, source
-from skill_health.page.model import QUESTIONS, SkillVerdict, anchor
+from skill_health.page.embedding import embedded
+from skill_health.page.html import policy, render, render_plain, source
+from skill_health.page.model import TOPICS, anchor
 
 
 @cache
 def _text() -> str:
-    return render(page_made.page())
+    return render_plain(page_made.page())
 
 
 @cache
@@ -37,7 +39,7 @@ def _seen() -> Parsed:
 
 @pytest.mark.slow
 def test_the_same_page_gives_the_same_bytes() -> None:
-    assert render(page_made.page()) == _text()
+    assert render_plain(page_made.page()) == _text()
     assert page_made.page().folder not in _text(), "no path of this machine"
 
 
@@ -107,8 +109,19 @@ def test_the_questions_come_in_their_order_with_their_answers() -> None:
     assert len(tiles) == 4
     for number, tile in enumerate(tiles, 1):
         answer = page_made.page().answers[number]
-        assert QUESTIONS[number] in tile and answer.word in tile and answer.reason in tile and answer.command in tile
-    order = ["changes", "overview", "question-1", "question-2", "question-3", "question-4", "skills", "next", "notes"]
+        assert TOPICS[number] in tile and answer.word in tile and answer.reason in tile and answer.command in tile
+    order = [
+        "changes",
+        "next",
+        "rules",
+        "overview",
+        "question-1",
+        "question-2",
+        "question-3",
+        "question-4",
+        "skills",
+        "notes",
+    ]
     assert [each.attrs["id"] for each in _seen().all("section")] == order
 
 
@@ -190,11 +203,10 @@ def _luminance(color: str) -> float:
 
 
 def test_an_empty_collection_is_a_page() -> None:
-    page = page_over(answers={1: SkillVerdict("yes", "good", 1, "none fails")})
-    seen = Parsed(render(page))
-    assert seen.one(id="shown").text == "0 of 0 skills"
+    page = page_over(answers={1: judged_as("yes", "good", 1, "none fails")})
+    seen = Parsed(render_plain(page))
     assert "This is the first page" in seen.one(id="changes").text
-    assert "not known" in seen.one(_class_="tiles").text
+    assert "0 skills" in seen.one(_class_="headline").text and seen.one(_class_="tile good").text
 
 
 @pytest.mark.slow
@@ -212,7 +224,7 @@ def test_what_changed_is_told_with_links_to_what_is_there() -> None:
         ]}],
     }  # fmt: skip
     own = structs.replace(page.own, changes=filled(PageChanges, told))
-    seen = Parsed(render(replace(page, own=own)))
+    seen = Parsed(render_plain(replace(page, own=own)))
     text = " ".join(seen.one(id="changes").text.split())
     assert "the page of 2026-01-01 by skill-health 0.0.9" in text
     assert "New on the page: new" in text and "No longer on the page: gone" in text
@@ -229,7 +241,7 @@ def test_what_is_missing_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) ->
     html._environment.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(UsageError, match=r"jinja2: pip install .*\[report\]"):
-        render(page_made.page())
+        render_plain(page_made.page())
 
 
 def test_figures_name_where_they_come_from() -> None:

@@ -13,11 +13,12 @@ import pytest
 from filled_records import filled
 from msgspec import Struct, structs
 from page_parsed import Parsed
+from records_made import judged_as
 
 from skill_health.documents.page_data import PageChanges, PageState
 from skill_health.page.drawing import draw
-from skill_health.page.html import render
-from skill_health.page.model import DueSkills, Page, SkillVerdict
+from skill_health.page.html import render_plain
+from skill_health.page.model import DueSkills, Page
 
 ATTACKS = (
     "</script><script>window.owned=1</script>", "</style><style>*{display:none}</style>", "<svg onload=alert(1)>",
@@ -56,7 +57,7 @@ def _page() -> Page:
     }  # fmt: skip
     state = filled(PageState, {"as_of": NASTY})
     told["own"] = structs.replace(_spoilt(page.own), changes=filled(PageChanges, changes), state=state)
-    bad = SkillVerdict(f"bad {NASTY}", "bad", 1, NASTY, NASTY, NASTY)
+    bad = judged_as(f"bad {NASTY}", "bad", 1, NASTY, NASTY, NASTY)
     return replace(
         page, **told, title=NASTY, version=NASTY, as_of=NASTY, notes=(NASTY,), answers=dict.fromkeys(range(1, 5), bad),
         verdicts=dict.fromkeys(page.verdicts, bad), due=(DueSkills(NASTY, NASTY, NASTY, (NASTY,)),),
@@ -68,12 +69,12 @@ def _text() -> str:
     """Undrawn, as the charting library takes its time over pictures full of this; titles and numbers are there."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(draw, "compile_all", lambda specs: dict.fromkeys(specs, ("400", "200", "")))
-        return render(_page())
+        return render_plain(_page())
 
 
 @pytest.mark.slow
 def test_it_can_be_drawn() -> None:
-    seen = Parsed(render(_page()))
+    seen = Parsed(render_plain(_page()))
     assert [each for each in seen.all("text") if "</script>" in each.text and each.within("svg")]
     assert {each.tag for each in seen.elements if each.within("svg")} <= set(
         "title desc g path line rect text circle".split()
@@ -87,7 +88,7 @@ def _seen() -> Parsed:
 
 @pytest.mark.slow
 def test_only_elements_of_ours_are_there() -> None:
-    plain = Parsed(render(page_made.page()))
+    plain = Parsed(render_plain(page_made.page()))
     assert {each.tag for each in _seen().elements} <= {each.tag for each in plain.elements} | {"q"}
     names = {name for each in plain.elements for name in each.attrs} | {"title"}
     assert {name for each in _seen().elements for name in each.attrs} <= names

@@ -15,7 +15,7 @@ from page_parsed import Parsed
 
 from skill_health.page.data.gather import saved_configurations
 from skill_health.page.drawing import draw
-from skill_health.page.html import render
+from skill_health.page.html import render_plain
 from skill_health.page.model import Page, anchor
 
 NASTY = "</p><script>alert(1)</script><img src=x onerror=alert(2)>\u202e{{7*7}}\x1b[31m"
@@ -56,7 +56,7 @@ def over(*skills: dict[str, Any], **more: Any) -> Page:
 
 
 def words(page: Page, where: str = "judged") -> str:
-    return " ".join(Parsed(render(page)).one(id=where).text.split())
+    return " ".join(Parsed(render_plain(page)).one(id=where).text.split())
 
 
 def test_scores_stand_with_and_without_and_with_how_far_to_trust_them() -> None:
@@ -69,20 +69,23 @@ def test_scores_stand_with_and_without_and_with_how_far_to_trust_them() -> None:
     assert "30 trials judged, 2 left out; 12.5 % of the judged points missing" in seen
     assert "Judged by one:j, plums, not calibrated; other verdict when asked again, %: 10.0 [5.0, 15.0] n 20." in seen
     assert "kappa 0.80 [0.70, 0.90] n 40 against 40 verdicts of people" in seen and seen.count("not calibrated") == 1
-    links = Parsed(render(page)).links()
+    links = Parsed(render_plain(page)).links()
     assert f"#{anchor('skills/plums/SKILL.md')}" in links and "#judged" in links
 
 
 def test_simulated_scores_say_so_and_nothing_judged_is_no_part() -> None:
     assert "SIMULATED" in words(over(judged("plums", True, simulated=True)))
     bare = over({"name": "plums", "path": "plums/SKILL.md", "effect": {"models": [], "judged": []}})
-    assert "#judged" not in Parsed(render(bare)).links() and "#configurations" not in Parsed(render(bare)).links()
+    assert (
+        "#judged" not in Parsed(render_plain(bare)).links()
+        and "#configurations" not in Parsed(render_plain(bare)).links()
+    )
 
 
 def test_every_figure_of_them_names_its_origin() -> None:
     page = over(judged("plums", True), configurations=typed_configurations(made_configurations()))
     told = documents(page)
-    seen = Parsed(render(page))
+    seen = Parsed(render_plain(page))
     inside = [
         each
         for each in seen.elements
@@ -100,7 +103,9 @@ def test_every_figure_of_them_names_its_origin() -> None:
 
 
 def test_what_strangers_wrote_is_text() -> None:
-    tame = Parsed(render(over(judged("plums", False), configurations=typed_configurations(made_configurations()))))
+    tame = Parsed(
+        render_plain(over(judged("plums", False), configurations=typed_configurations(made_configurations())))
+    )
     nasty = {
         **made_configurations(), "notes": [NASTY],
         "criteria": [{**each, "text": NASTY, "criterion": NASTY, "task_id": NASTY, "by": NASTY} for each in made_configurations()["criteria"]],
@@ -108,7 +113,7 @@ def test_what_strangers_wrote_is_text() -> None:
         "substitutions": [{**each, "small": NASTY, "reason": NASTY} for each in made_configurations()["substitutions"]],
     }  # fmt: skip
     page = over(judged(NASTY, False), configurations=typed_configurations(nasty))
-    document = render(page)
+    document = render_plain(page)
     assert "alert(1)</script>" not in document and "<img src=x" not in document and "\u202e" not in document
     seen = Parsed(document)
     assert len(seen.all("script")) == len(tame.all("script")) and not seen.all("img")

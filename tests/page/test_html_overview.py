@@ -10,13 +10,14 @@ from filled_records import filled, page_over
 from hypothesis import given
 from hypothesis import strategies as st
 from page_parsed import Parsed
+from records_made import judged_as
 
 from skill_health.documents.caveats import Caveat, find_effect_caveats, find_skill_caveats
 from skill_health.documents.effect_history import ModelEffect
 from skill_health.documents.skill_record import SkillRouted
 from skill_health.page.cells import cell_html, inside, table_html
 from skill_health.page.drawing.drawn import draw_page
-from skill_health.page.html import render
+from skill_health.page.html import render_plain
 from skill_health.page.model import NumberTable, Page, PageCell, SkillVerdict
 from skill_health.page.sections.overview import rows
 
@@ -58,7 +59,7 @@ def _skill(
 
 
 def _verdict(word: str, tone: Any, question: int = 1) -> SkillVerdict:
-    return SkillVerdict(word, tone, question, f"because {word}", "do", f"skill-health {word}")
+    return judged_as(word, tone, question, f"because {word}", "do", f"skill-health {word}")
 
 
 def test_the_most_in_need_come_first_and_equals_by_path() -> None:
@@ -68,7 +69,7 @@ def test_the_most_in_need_come_first_and_equals_by_path() -> None:
     }  # fmt: skip
     page = _page(*({"path": f"{each}/S"} for each in "fedcba"), verdicts=verdicts)
     assert [row.path for row in rows(page)] == ["c/S", "b/S", "f/S", "d/S", "e/S", "a/S"]
-    assert {row.path: row.verdict.word for row in rows(page)}["e/S"] == "not judged"
+    assert {row.path: row.verdict.word for row in rows(page)}["e/S"] == "not measured"
 
 
 def test_real_measurements_go_before_simulated_ones() -> None:
@@ -121,8 +122,8 @@ def test_a_row_shows_all_that_is_known() -> None:
         trends={"one/S": {"since": "2025-12-30T04:00:00Z", "before": 0.8, "now": 0.7375, "change": -0.0625}},
         claims={"skills": {"one/S": {"claims": 3, "stale": 2, "oldest_days": 400}, "two/S": {"claims": 0, "stale": 0, "oldest_days": None}}},
     )  # fmt: skip
-    table = Parsed(render(page)).one(id="table")
-    seen = Parsed(render(page))
+    table = Parsed(render_plain(page)).one(id="table")
+    seen = Parsed(render_plain(page))
     one, two = (each for each in seen.all("tr") if "data-word" in each.attrs)
     text = " ".join(one.text.split())
     for part in (

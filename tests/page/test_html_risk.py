@@ -9,7 +9,7 @@ from filled_records import documents, page_over, resolve
 from page_parsed import Parsed
 
 from skill_health.page.drawing import draw
-from skill_health.page.html import render
+from skill_health.page.html import render_plain
 from skill_health.page.model import Page, anchor
 from skill_health.router.risk.assess import load_model
 
@@ -45,7 +45,7 @@ def made(*risks: float | None, changed: bool = False, text: str = "plums") -> Pa
 
 
 def section(page: Page) -> tuple[Parsed, str]:
-    document = render(page)
+    document = render_plain(page)
     return Parsed(document), document
 
 

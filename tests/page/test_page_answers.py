@@ -62,42 +62,42 @@ def collection(
 @pytest.mark.parametrize(
     ("routes", "word", "tone", "reason"),
     [
-        ([], "not known", "unknown", "no model was asked"),
-        ([[routed(simulated=True)]], "not known", "unknown", "no model was asked: the runs are simulated"),
-        ([[routed(local=True)]], "not known", "unknown", f"no model was asked; by word counts alone, {TOP}"),
-        ([[routed()]] * 2, "yes", "good", f"{TOP}; of 2 skills 2 certainly found"),
-        ([[routed()], [routed(LOST)]], "no", "bad", f"{TOP}; of 2 skills 1 certainly found, 1 lost"),
+        ([], "", "unknown", "no model was asked"),
+        ([[routed(simulated=True)]], "", "unknown", "no model was asked: the runs are simulated"),
+        ([[routed(local=True)]], "", "unknown", f"no model was asked; by word counts alone, {TOP}"),
+        ([[routed()]] * 2, "", "good", f"{TOP}; of 2 skills 2 certainly found"),
+        ([[routed()], [routed(LOST)]], "", "bad", f"{TOP}; of 2 skills 1 certainly found, 1 lost"),
         ([[routed(FEW)]] * 3, "partly known", "warn", f"{TOP}; of 3 skills 3 with too few prompts to say"),
         ([[routed()], []], "partly known", "warn", "of 2 skills 1 certainly found, 1 not asked for"),
-        ([[routed(changed=True)]], "out of date: unclear", "unknown", "of 1 skill 1 changed since"),
+        ([[routed(changed=True)]], "out of date", "unknown", "of 1 skill 1 changed since"),
         ([[routed(changed=True)], [routed()]], "partly known", "warn", "1 certainly found, 1 changed since"),
-        ([[routed(trusted=False)]], "unclear", "unknown", "1 asked in a run that failed its check; the instrument"),
-        ([[routed(LOST, trusted=False)]], "unclear", "unknown", "; the instrument check failed"),
+        ([[routed(trusted=False)]], "untrusted", "unknown", "1 asked in a run that failed its check; the instrument"),
+        ([[routed(LOST, trusted=False)]], "untrusted", "unknown", "; the instrument check failed"),
         ([[routed(selection="sweep")]], "partly known", "warn", "1 certainly found; some prompts only"),
-        ([[routed(), routed(LOST, model="maker:b")]], "no", "bad", "best of 2 models maker:m: right skill for"),
+        ([[routed(), routed(LOST, model="maker:b")]], "", "bad", "best of 2 models maker:m: right skill for"),
     ],
 )  # fmt: skip
 def test_routing(routes: list[list[SkillRouted]], word: str, tone: str, reason: str) -> None:
     found = routing(collection(routes))
-    assert (found.word, found.tone) == (word, tone)
+    assert (found.detail, found.tone) == (word, tone)
     assert reason in found.reason
     assert " 0 " not in found.reason, "what no skill is, is not said"
-    assert bool(found.command) == (word != "yes")
+    assert bool(found.command) == (tone != "good")
     assert ("--models" in found.command) == bool(found.command)
 
 
 def test_the_figures_of_the_run_as_a_whole_are_told() -> None:
     few = routing(collection([[routed(FEW)]], runs=[replace(RUN, low=0.3)]))
-    assert (few.word, few.tone) == ("unclear", "unknown")
+    assert (few.detail, few.tone) == ("partly known", "warn")
     assert "of 1 skill 1 with too few prompts to say" in few.reason
     one = routing(collection([[routed()]], runs=[replace(RUN, n=1, top1_n=1, top1=1.0, low=None, high=None)]))
-    assert (one.word, one.tone) == ("yes", "good")
+    assert (one.detail, one.tone) == ("", "good")
     assert "100.0 % [–] of 1 call; of 1 skill" in one.reason
 
 
 def test_a_run_without_a_report_says_nothing_of_a_model() -> None:
     found = routing(collection([[]], runs=[replace(RUN, model="lexical:overlap")]))
-    assert (found.word, found.tone) == ("not known", "unknown")
+    assert (found.detail, found.tone) == ("", "unknown")
     assert "no report of that run is here" in found.reason
 
 
@@ -108,27 +108,27 @@ MAYBE = replace(HARMS, preliminary=("few",))
 @pytest.mark.parametrize(
     ("effects", "whole", "word", "tone", "reason"),
     [
-        ([[]], [], "not known", "unknown", "no agent was run"),
-        ([[replace(HARMS, simulated=True)]], [], "not known", "unknown", "simulated"),
-        ([[HELPS]] * 2, [], "yes", "good", "of 2 skills 2 helps"),
+        ([[]], [], "", "unknown", "no agent was run"),
+        ([[replace(HARMS, simulated=True)]], [], "", "unknown", "simulated"),
+        ([[HELPS]] * 2, [], "", "good", "of 2 skills 2 helps"),
         ([[HELPS], []], [], "partly known", "warn", "of 2 skills 1 helps, 1 not measured"),
-        ([[HELPS], [WEAK]], [], "preliminary: yes", "unknown", "of 2 skills 1 helps, 1 preliminary: helps"),
+        ([[HELPS], [WEAK]], [], "preliminary: helps", "warn", "of 2 skills 1 helps, 1 preliminary: helps"),
         ([[HELPS], [replace(HELPS, changed=True)]], [], "partly known", "warn", "1 helps, 1 out of date: helps"),
-        ([[HARMS], [HELPS]], [], "no", "bad", "1 harmful, 1 helps"),
-        ([[MAYBE], [HELPS]], [], "preliminary: no", "warn", "1 helps, 1 preliminary: harmful"),
-        ([[replace(HARMS, changed=True)]], [], "not known", "unknown", "1 out of date: harmful"),
-        ([[replace(HELPS, verdict="not testable")]], [HELPS], "not known", "unknown", "collection: helps, +20.0 points [+10.0"),
-        ([[]], [HARMS], "no", "bad", "the whole collection: harmful"),
-        ([[]], [MAYBE], "preliminary: no", "warn", "harmful, +20.0 points [+10.0, +30.0] over 8 tasks (loop:m), preliminary (few)"),
-        ([[replace(HELPS, changed=True)]], [HARMS], "not known", "unknown", "1 skill changed since"),
-        ([[HELPS]], [HELPS, replace(MAYBE, model="b")], "preliminary: no", "warn", "b says harmful, +20.0 points"),
+        ([[HARMS], [HELPS]], [], "harmful", "bad", "1 harmful, 1 helps"),
+        ([[MAYBE], [HELPS]], [], "preliminary: harmful", "warn", "1 helps, 1 preliminary: harmful"),
+        ([[replace(HARMS, changed=True)]], [], "", "unknown", "1 out of date: harmful"),
+        ([[replace(HELPS, verdict="not testable")]], [HELPS], "", "unknown", "collection: helps, +20.0 points [+10.0"),
+        ([[]], [HARMS], "harmful", "bad", "the whole collection: harmful"),
+        ([[]], [MAYBE], "preliminary: harmful", "warn", "harmful, +20.0 points [+10.0, +30.0] over 8 tasks (loop:m), preliminary (few)"),
+        ([[replace(HELPS, changed=True)]], [HARMS], "", "unknown", "1 skill changed since"),
+        ([[HELPS]], [HELPS, replace(MAYBE, model="b")], "preliminary: harmful", "warn", "b says harmful, +20.0 points"),
     ],
 )  # fmt: skip
 def test_effect(effects: list[list[ModelEffect]], whole: list[ModelEffect], word: str, tone: str, reason: str) -> None:
     told = [replace(each, skill=None) for each in whole]
     status = collection([[] for _ in effects], effects, told)
-    found = effect(status, [verdict(each, PLACE) for each in status.records])
-    assert (found.word, found.tone) == (word, tone)
+    found = effect(status)
+    assert (found.detail, found.tone) == (word, tone)
     assert reason in found.reason
 
 
@@ -144,15 +144,16 @@ EFFECTS = st.builds(
 def test_red_and_green_need_what_is_sure_and_of_now(effects: list[list[ModelEffect]], whole: list[ModelEffect]) -> None:
     status = collection([[] for _ in effects], effects, [replace(each, skill=None) for each in whole])
     verdicts = [verdict(each, PLACE) for each in status.records]
-    found = effect(status, verdicts)
+    found = effect(status)
     sure = [[each for each in own if not (each.simulated or each.changed or each.preliminary)] for own in effects]
     if found.tone == "bad":
         assert "harmful" in {each.verdict for own in [*sure, [e for e in whole if not e.preliminary]] for each in own}
     if found.tone == "good":
         assert all({"helps", "cheaper"} & {each.verdict for each in own} for own in sure)
     for own, each in zip(sure, verdicts, strict=True):
-        assert each.tone not in ("bad", "good") or {one.verdict for one in own} & {"helps", "cheaper", "harmful"}
-        assert each.word.startswith(("preliminary: ", "out of date: ")) <= (each.tone in ("unknown", "warn"))
+        assert each.tone != "bad" or "harmful" in {one.verdict for one in own}
+        assert each.question != 3 or each.tone != "good" or {one.verdict for one in own} & {"helps", "cheaper"}
+        assert each.detail.startswith(("preliminary: ", "out of date: ")) <= (each.tone in ("unknown", "warn"))
     assert all(re.search(r"\[[^\]]+\] over \d+ task", part) for part in found.reason.split("; ") if "points" in part)
 
 
@@ -175,9 +176,17 @@ def test_what_is_due_on_a_real_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert [(step.gap, step.skills) for step in steps if "harmful" in step.gap] == [
         ("preliminary: harmful", ("skill-2",))
     ]
-    assert sorted(name for step in steps for name in step.skills) == sorted(
-        name for step in page.status.next for name in step.skills
+    # What lint finds is due by rule, not skill by skill.
+    assert sorted(name for step in steps if not step.gap.startswith("fix ") for name in step.skills) == sorted(
+        name for step in page.status.next if step.gap != "fix first" for name in step.skills
     )
+    by_rule = {step.gap.removeprefix("fix "): set(step.skills) for step in steps if step.gap.startswith("fix ")}
+    names = {each.path: each.name for each in page.status.skills}
+    wrong = [each for each in page.lint.findings if each.severity != "info" and each.skill in names]
+    assert by_rule == {
+        each.code: {names[path] for one in wrong if one.code == each.code for path in (one.skill, *one.also)}
+        for each in wrong
+    }
     for command in {each.command for each in (*steps, *page.verdicts.values(), *page.answers.values()) if each.command}:
         assert f"--agents {page_made.AGENT}" in command or "--agents" not in command
         assert f"--models {page_made.REAL}" in command or "--models" not in command

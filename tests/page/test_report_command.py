@@ -57,7 +57,7 @@ def test_a_page_is_written_and_rebuilt_to_the_byte(root: Path, run: Run, capsys:
     assert main(["report", *DAY]) == 0
     said = capsys.readouterr()
     assert said.out == (
-        "written: reports/index.html (gates: no, routing: not known, effect: not known, together: not known)\n"
+        "written: reports/index.html (lint: fail, routing: not measured, effect: not measured, composition: not measured)\n"
     )
     assert said.err == ""
     first = (root / "reports/index.html").read_bytes()

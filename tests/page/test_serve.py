@@ -470,8 +470,19 @@ def test_an_edit_leads_to_another_page(write: Write) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="signals are others there")
 def test_the_command(write: Write) -> None:
     root = collection(write)
-    command = [sys.executable, "-m", "skill_health", "serve", str(root), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=root) as process:
+    command = [sys.executable, "-m", "skill_health", "serve", str(root), "--port", "0", "--open"]
+    # A browser that notes what it was given and is gone.
+    browser = root / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > "{root}/opened"\n')
+    browser.chmod(0o755)
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=root,
+        env=os.environ | {"BROWSER": str(browser)},
+    ) as process:
         assert process.stdout and process.stderr
         try:
             line = process.stdout.readline()
@@ -483,5 +494,6 @@ def test_the_command(write: Write) -> None:
                 process.send_signal(signal.SIGINT)
                 assert process.wait(600) == 130
             assert process.stderr.read() == "skill-health: interrupted\n" and process.stdout.read() == ""
+            assert (root / "opened").read_text() == line.split()[0] + "\n"
         finally:
             process.kill()

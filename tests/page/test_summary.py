@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from msgspec import structs
 from page_made import NASTY, bare, page
+from records_made import judged_as
 
 from skill_health.documents.page_data import PageChanges
-from skill_health.page.model import DueSkills, Page, SkillVerdict
+from skill_health.page.model import DueSkills, Page
 from skill_health.page.summary import HEAD, MAX_BYTES, MAX_ROWS, render
 
 HOSTILE = NASTY + " | `code` | [l](http://x.y) @user $x^2$ www.example.com\n# head\n\n- item " + "&<" * 40
@@ -36,7 +37,7 @@ def many(count: int, name: str = "skill") -> Page:
     named = ((f"{name}{at}", f"skills/{name}{at}/SKILL.md") for at in range(count))
     skills = tuple(structs.replace(first, name=own, path=path) for own, path in named)
     verdicts = {
-        each.path: SkillVerdict(name, ("unknown", "warn", "bad")[at % 3], 1 + at % 3, name, name, f"do '{name}'")  # type: ignore[arg-type]
+        each.path: judged_as(name, ("unknown", "warn", "bad")[at % 3], 1 + at % 3, name, name, f"do '{name}'")  # type: ignore[arg-type]
         for at, each in enumerate(skills)
     }
     what = [{"field": "score", "before": 0.5, "after": 1.0}, {"field": "verdict", "before": name, "after": None}]
@@ -50,7 +51,7 @@ def many(count: int, name: str = "skill") -> Page:
         made, status=structs.replace(made.status, skills=skills), verdicts=verdicts, notes=(name,) * 50, title=name,
         own=structs.replace(made.own, changes=filled(PageChanges, changes)),
         due=(DueSkills(name, name, f"run {name}", (name,) * count),) * min(30, count),
-        answers={number: SkillVerdict(name, "bad", number, name, name, f"do {name}") for number in (1, 2, 3, 4)},
+        answers={number: judged_as(name, "bad", number, name, name, f"do {name}") for number in (1, 2, 3, 4)},
     )  # fmt: skip
 
 
@@ -58,7 +59,7 @@ def test_a_real_page() -> None:
     made = page()
     text = render(made)
     assert text == render(made)
-    assert all(f"{number}\\. " in text for number in (1, 2, 3, 4))
+    assert all(f"- {topic}: **" in text for topic in ("Lint", "Routing", "Effect", "Composition"))
     wanting = [path for path, each in made.verdicts.items() if each.tone in ("bad", "warn")]
     assert len(rows(text)) == min(len(wanting), MAX_ROWS) > 0
     shown = html(text)
@@ -80,7 +81,7 @@ def test_most_in_need_first_and_the_rest_is_counted() -> None:
     text = render(many(50))
     assert len(rows(text)) == MAX_ROWS
     assert "… and 13 more skills; the page has them all." in text
-    assert "Others: 17 without an answer yet (see Next)." in text
+    assert "Others: 17 not measured." in text
     tones = [int(line.split("|")[1].strip().removeprefix("skill")) % 3 for line in rows(text)]
     assert tones[:16] == [2] * 16 and set(tones[16:]) == {1}, "what is only unknown has no row"
     assert "score 0.50 → 1.00; verdict skill → –" not in text, "20 lines of changes are of skills that are new"
@@ -112,16 +113,16 @@ def test_everything_is_text(name: str) -> None:
 
 def test_skills_of_which_only_the_effect_is_not_known_have_no_row() -> None:
     made = page()
-    told = dict.fromkeys(made.verdicts, SkillVerdict("found", "good", 2, "", "run agents:", "run it"))
+    told = dict.fromkeys(made.verdicts, judged_as("found", "good", 2, "", "run agents:", "run it"))
     text = render(replace(made, verdicts=told))
-    assert rows(text) == [] and "None." in text and "Skills: 5 with a good verdict." in text
+    assert rows(text) == [] and "None." in text and "Skills: 5 pass." in text
     first = next(iter(told))
     told = {
-        **dict.fromkeys(told, SkillVerdict("sound", "unknown", 1, "")),
-        first: SkillVerdict("lost", "bad", 2, "why"),
+        **dict.fromkeys(told, judged_as("sound", "unknown", 1, "")),
+        first: judged_as("lost", "bad", 2, "why"),
     }
     text = render(replace(made, verdicts=told))
-    assert len(rows(text)) == 1 and "Others: 4 without an answer yet (see Next)." in text
+    assert len(rows(text)) == 1 and "Others: 4 not measured." in text
 
 
 def test_nothing_to_do() -> None:

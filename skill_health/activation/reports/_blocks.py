@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from skill_health.activation.scores.rows import METRICS
 from skill_health.documents._record import Figure
@@ -211,13 +211,17 @@ def _counted(first: object, untold: int) -> str:
     return ", ".join([*pairs, *([f"cannot tell {untold}"] if untold else [])]) or NOTHING
 
 
-def _isolation(report: ActivationReport) -> Sequence[str]:
+def _isolation(report: ActivationReport) -> Iterator[str]:
     proof = report.isolation
-    renewed = f" {count(proof.renewed, 'workspace')} had been changed and was given up." if proof.renewed else ""
-    return [
+    yield (
         f"Isolation ({report.sandbox}): before {proof.proved} of {count(proof.calls, 'request')} all that lay in the workspace, "
-        f"the home and the temporary folder had the hash of a control workspace that no agent was ever in; {proof.reused} of "
-        f"them in a workspace that had served another request.{renewed}",
-        f"The first request to the model was looked through in {proof.seen} of {proof.calls}: it held all staged skills and "
-        "no other prompt.",
-    ]
+        "the home and the temporary folder had the hash of a control workspace that no agent was ever in."
+    )
+    yield (
+        f"{count(proof.reused, 'request')} of them came to a workspace that had served another one; before {proof.renewed} a used "
+        "workspace was given up, because it was not as it had been."
+    )
+    if proof.seen:
+        yield (
+            f"The first request to the model was looked through in {proof.seen}: it held all staged skills and no other prompt."
+        )

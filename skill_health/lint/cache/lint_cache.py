@@ -309,7 +309,9 @@ class LintCache:
 def settings_of(root: str, config: Config) -> tuple[str, str]:
     """Digests of the settings and of the registries that what is found in a skill depends on."""
     # What these say is applied to the findings, or decides which skills there are.
-    plain = config._replace(baseline="", fail_on="", fail_under=0.0, exclude=(), include=(), daily=Daily())
+    plain = config._replace(
+        baseline="", fail_on="", needs_work="", fail_under=0.0, exclude=(), include=(), daily=Daily()
+    )
     return config_digest(plain), sources_digest(read_sources(root, config.sources))
 
 

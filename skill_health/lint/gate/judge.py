@@ -82,6 +82,16 @@ class Gate:
         with closing(_Comparison(self, changes.tree, changes.every, changes.is_staged)) as comparison:
             return comparison.result(changes.since)
 
+    def judge_back(self, changes: ChangeSet) -> GateResult:
+        """What the change takes away: findings of the earlier state without a partner in the later one.
+
+        Of a merge it is the first of the earlier states. Raises UsageError, as `judge`.
+        """
+        backwards = [change.swapped() for change in changes.every[0]]
+        earlier = changes.tree.changed(backwards)
+        with closing(_Comparison(self, earlier, [backwards], staged=True, rated=False)) as comparison:
+            return comparison.result(changes.since)
+
     def _may_matter(self, change: FileChange) -> bool:
         """Whether a change can be one of a skill, of a registry, or of something that a skill refers to."""
         path = change.path
@@ -122,10 +132,15 @@ class _State(NamedTuple):
 
 
 class _Comparison:
-    """One later state, and what it has otherwise than each earlier one."""
+    """One later state, and what it has otherwise than each earlier one.
 
-    def __init__(self, gate: Gate, head: Tree, every: Sequence[Sequence[FileChange]], staged: bool) -> None:
-        self.gate, self.head, self.every, self.staged = gate, head, every, staged
+    Unless `rated`, what a change breaks is no worse than the same where it has long been so.
+    """
+
+    def __init__(
+        self, gate: Gate, head: Tree, every: Sequence[Sequence[FileChange]], staged: bool, rated: bool = True
+    ) -> None:
+        self.gate, self.head, self.every, self.staged, self.rated = gate, head, every, staged, rated
         self.bases = [head.changed(change.swapped() for change in changes) for changes in every]
         self.moves = [find_moves(base, head, changes) for base, changes in zip(self.bases, every, strict=True)]
         self.whole = any(map(self._needs_all, (change for changes in every for change in changes)))
@@ -356,7 +371,7 @@ class _Comparison:
         """What leads nowhere or has another's name since this change is an error, unless the configuration rates it."""
         config = self.gate.config
         breaks = is_broken_reference(finding) or finding.rule == _SAME_NAME
-        if not breaks or finding.severity is Severity.INFO:
+        if not self.rated or not breaks or finding.severity is Severity.INFO:
             return finding
         if not any(named(finding, (selector,)) for selector in config.severity):
             return finding._replace(severity=Severity.ERROR)

@@ -26,7 +26,15 @@ from skill_health.documents.daily_run import DailyRun
 from skill_health.documents.effect_configurations import CONFIGURATIONS, EffectConfigurations
 from skill_health.documents.effect_report import EffectReport
 from skill_health.documents.needs_report import NeedsReport
-from skill_health.documents.page_data import ClaimAges, HostListing, PageData, PageState, SkillClaims, SkillListings
+from skill_health.documents.page_data import (
+    ClaimAges,
+    CollectionSource,
+    HostListing,
+    PageData,
+    PageState,
+    SkillClaims,
+    SkillListings,
+)
 from skill_health.documents.router_report import RouterReport
 from skill_health.formats.json import build_lint_document
 from skill_health.lint.pipeline import LintResult
@@ -34,6 +42,7 @@ from skill_health.needs.collection import needs_of_collection, needs_report
 from skill_health.page.data.changes import changes, read_state, state, with_basis
 from skill_health.page.data.histories import daily_history, effect_history, marks, router_history, trends
 from skill_health.page.data.loading import read_record
+from skill_health.page.data.source import read_source
 from skill_health.page.model import Page, SkillVerdict
 from skill_health.page.verdict.answers import answer_questions
 from skill_health.page.verdict.verdicts import due_skills, verdict
@@ -85,21 +94,24 @@ def listing(result: LintResult, paths: Sequence[str], config: Config) -> SkillLi
 
     A host loads the skills of one folder together, so that there is one entry for each host and folder.
     """
-    groups: dict[str, list[Mapping[str, Any]]] = {}
+    groups: dict[str, dict[str, Mapping[str, Any]]] = {}
     for path in sorted(result.facts):
-        groups.setdefault(_group(path), []).append(result.facts[path]["summary"])
-    asked = {_group(path) for path in paths}
+        groups.setdefault(_group(path), {})[path] = result.facts[path]["summary"]
+    asked, wanted = {_group(path) for path in paths}, set(paths)
     shown: list[HostListing] = []
+    short: dict[str, list[str]] = {}
     for group, skills in sorted(groups.items()):
-        pairs = [
-            (escape_surrogates(own["name"]), escape_surrogates(own["description"]))
-            for own in skills
-            if not own["hidden"]
-        ]
-        if group in asked and pairs:
-            shown += [_entry(simulate(pairs, host), group) for host in hosts(config.listing)]
+        listed = {path: own for path, own in skills.items() if not own["hidden"]}
+        pairs = [(escape_surrogates(own["name"]), escape_surrogates(own["description"])) for own in listed.values()]
+        for host in hosts(config.listing) if group in asked and pairs else ():
+            catalog = simulate(pairs, host)
+            shown.append(_entry(catalog, group))
+            cut = (path for path, entry in zip(listed, catalog.skills, strict=True) if entry.state != FULL)
+            short.setdefault(host.key, []).extend(escape_surrogates(path) for path in cut if path in wanted)
     tokens = {escape_surrogates(path): _tokens(result.facts[path]["summary"]) for path in paths}
-    return SkillListings(hosts=tuple(shown), skills=tokens)
+    return SkillListings(
+        hosts=tuple(shown), skills=tokens, short={key: tuple(sorted(found)) for key, found in short.items() if found}
+    )
 
 
 def _group(path: str) -> str:
@@ -237,9 +249,11 @@ def read_page(
     (router, _), (effects, _), (activation, _) = reports
     configurations, unread = saved_configurations(folder) if folder else (None, ())
     old, wrong = _last_state(last) if last else (None, ())
+    source = read_source(root)
+    title = source.name or title if title == TITLE else title
     verdicts = {escape_surrogates(each.path): verdict(each, status.place) for each in status.records}
-    answers = answer_questions(status, joined.report, config, verdicts, effects)
-    own = _own(joined, asked, config, as_of, history, verdicts, answers, title, old)
+    answers = answer_questions(status, joined.report, config, effects)
+    own = _own(joined, asked, config, as_of, history, verdicts, answers, title, old, source)
     further = [note for _, some in (*histories, *reports) for note in some]
     return Page(
         title=title,
@@ -255,7 +269,7 @@ def read_page(
         own=own,
         verdicts=verdicts,
         answers=answers,
-        due=due_skills(status, verdicts),
+        due=due_skills(status, joined.report),
         notes=tuple(dict.fromkeys(escape_surrogates(note) for note in (*status.notes, *further, *unread, *wrong))),
         folder=os.path.abspath(folder) if folder else "",
         base=os.path.abspath(base) if base else "",
@@ -290,6 +304,7 @@ def _own(
     answers: Mapping[int, SkillVerdict],
     title: str,
     old: PageState | None,
+    source: CollectionSource,
 ) -> PageData:
     """What only the page knows."""
     records = {escape_surrogates(each.path): each for each in joined.status.records}
@@ -304,6 +319,7 @@ def _own(
         version=version,
         title=title,
         as_of=day,
+        source=source,
         descriptions={
             escape_surrogates(path): escape_surrogates(str(joined.result.facts[path]["summary"]["description"]))
             for path in skills

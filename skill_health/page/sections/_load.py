@@ -10,9 +10,10 @@ section with several places to jump to has PLACES: their ids and what the naviga
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from skill_health.core.plugins import plugin_names
 from skill_health.page import sections as package
@@ -23,24 +24,35 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
+PageMode = Literal["script", "plain", "site"]
+"""How a page shows the skills: rows and parts made by its script, all of them in its HTML, or parts in files beside it.
+
+A template has it as `mode`.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class RenderedSection:
-    """A section as HTML, its style sheet ("" for none), and what the navigation calls the ids in it."""
+    """A section as HTML, its style sheet ("" for none), what the navigation calls the ids in it, and its variables."""
 
+    name: str
     text: str
     style: str
     links: tuple[tuple[str, str], ...]
+    context: Mapping[str, Any]
 
 
-def build_sections(page: Page, drawn: Drawn, environment: Environment) -> tuple[RenderedSection, ...]:
+def build_sections(page: Page, drawn: Drawn, environment: Environment, mode: PageMode) -> tuple[RenderedSection, ...]:
     """The sections that have something to show, in their order."""
     modules = ((name, import_module(f"{package.__name__}.{name}")) for name in plugin_names(package.__path__))
     found = []
     for name, module in sorted(modules, key=lambda item: (item[1].ORDER, item[0])):
         context = module.build(page, drawn)
         if context is not None:
-            text = environment.get_template(f"{name}.html.j2").render(context)
-            found.append(RenderedSection(text, _style(name), getattr(module, "PLACES", ((name, module.TITLE),))))
+            text = environment.get_template(f"{name}.html.j2").render({**context, "mode": mode})
+            found.append(
+                RenderedSection(name, text, _style(name), getattr(module, "PLACES", ((name, module.TITLE),)), context)
+            )
     return tuple(found)
 
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from skill_health.page.drawing.drawn import Drawn
 from skill_health.page.model import Page, anchor
 
-ORDER, TITLE = 50, "What to do"
+ORDER, TITLE = 12, "What to do"
+_NAMED = 24
 
 
 def build(page: Page, _: Drawn) -> Mapping[str, object]:
@@ -16,4 +17,8 @@ def build(page: Page, _: Drawn) -> Mapping[str, object]:
     times = Counter(skill.name for skill in page.status.skills)
     # A name that several skills share leads to none of them.
     places = {skill.name: anchor(skill.path) if times[skill.name] == 1 else "" for skill in page.status.skills}
-    return {"steps": page.due, "places": places}
+    steps = [
+        (step, [(name, places.get(name, "")) for name in step.skills[:_NAMED]], max(0, len(step.skills) - _NAMED))
+        for step in page.due
+    ]
+    return {"steps": steps}

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from skill_health.documents.caveats import FoundCaveat, find_effect_caveats, find_skill_caveats
 from skill_health.documents.lint_report import LintedSkill, ScoreComponent
+from skill_health.documents.skill_grades import SkillGrade
 from skill_health.documents.skill_record import SkillRecord
 from skill_health.page.drawing.drawn import Drawn
 from skill_health.page.figures import MISSING, count, points, score, share
-from skill_health.page.model import Page, PageCell, SkillVerdict, anchor
+from skill_health.page.model import GRADE_TONES, Page, PageCell, SkillVerdict, Tone, anchor
 from skill_health.page.verdict.ranking import effect_first, routed_first
+from skill_health.page.verdict.rules import count_rules
 
 ORDER, TITLE = 20, "Skills in a table"
-_UNKNOWN = SkillVerdict("not judged", "unknown", 1, "")
+_UNKNOWN = SkillVerdict(SkillGrade.NOT_MEASURED, "", 1, "")
 _NOTHING = PageCell(MISSING)
 
 
@@ -67,9 +70,97 @@ class OverviewRow:
     claims: PageCell
 
 
+_OPTIONAL = {"trend": "Trend", "routing": "Routing", "effect": "Effect", "listing": "Listing", "claims": "Claims"}
+_MOST_OWNERS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class SkillTable:
+    """The table: its rows, the columns that anything was measured for, and those that were `folded` away.
+
+    `grades` are the verdicts that there are, with their tone and number. By `rules`, `owners` and `hosts` rows can be
+    chosen: each is a value with its text, and `facets` has the places of the rows, in the order of paths, by it.
+    """
+
+    rows: tuple[OverviewRow, ...]
+    columns: tuple[str, ...]
+    folded: tuple[str, ...]
+    grades: tuple[tuple[str, Tone, int], ...]
+    rules: tuple[tuple[str, str], ...]
+    owners: tuple[tuple[str, str], ...]
+    hosts: tuple[tuple[str, str], ...]
+    facets: Mapping[str, Mapping[str, Sequence[int]]]
+
+
 def build(page: Page, _: Drawn) -> Mapping[str, object]:
-    """The rows of the table."""
-    return {"rows": rows(page)}
+    """The table."""
+    every = rows(page)
+    known = {
+        "trend": any(row.change.value is not None for row in every), "routing": any(row.routing for row in every),
+        "effect": any(row.effect for row in every), "listing": any(row.tokens.value is not None for row in every),
+        "claims": any(row.oldest.value is not None for row in every),
+    }  # fmt: skip
+    counts = Counter(row.verdict.grade for row in every)
+    facets = _facets(page)
+    titles = {each.key: each.title for each in page.own.listing.hosts}
+    named = {
+        name: tuple((value, f"{titles.get(value, value)} ({len(found):,})") for value, found in own.items())
+        for name, own in facets.items()
+    }
+    table = SkillTable(
+        every, ("verdict", "skill", "lint", *(name for name in known if known[name]), "next"),
+        tuple(title for name, title in _OPTIONAL.items() if not known[name]),
+        tuple((each.value, GRADE_TONES[each], counts[each]) for each in SkillGrade if counts[each]),
+        named["rule"], named["owner"], named["host"], facets,
+    )  # fmt: skip
+    return {"table": table}
+
+
+def _facets(page: Page) -> dict[str, dict[str, list[int]]]:
+    """The places of the skills by rule, by the folder that holds them, and by the host that lists them in part."""
+    places = {each.path: at for at, each in enumerate(page.status.skills)}
+    by_rule: dict[str, set[int]] = {}
+    for each in count_rules(page):
+        by_rule.setdefault(each.code, set()).update(places[path] for path in each.skills)
+    owners: dict[str, list[int]] = {}
+    for path, at in places.items():
+        owners.setdefault(path.rpartition("/")[0].rpartition("/")[0] or ".", []).append(at)
+    if not 1 < len(owners) <= _MOST_OWNERS:
+        owners = {}
+    short = page.own.listing.short
+    return {
+        "rule": {code: sorted(by_rule[code]) for code in sorted(by_rule)},
+        "owner": {name: owners[name] for name in sorted(owners)},
+        "host": {key: [places[path] for path in short[key] if path in places] for key in sorted(short)},
+    }
+
+
+def sort_keys(table: SkillTable, page: Page) -> dict[str, list[float | None]]:
+    """What each column sorts by, in the order of the paths; None for what is missing."""
+    at = {row.path: row for row in table.rows}
+    ordered = [at[skill.path] for skill in page.status.skills]
+    need = {row.path: place for place, row in enumerate(table.rows)}
+    by_name = {path: place for place, path in enumerate(sorted(at, key=lambda path: (_natural(at[path].name), path)))}
+
+    def value(cell: PageCell | None) -> float | None:
+        return cell.value if cell is not None and isinstance(cell.value, int | float) else None
+
+    return {
+        "verdict": [need[row.path] for row in ordered],
+        "skill": [by_name[row.path] for row in ordered],
+        "lint": [value(row.score) for row in ordered],
+        "trend": [value(row.change) for row in ordered],
+        "routing": [value(row.routing.cell if row.routing else None) for row in ordered],
+        "effect": [value(row.effect.cell if row.effect else None) for row in ordered],
+        "listing": [value(row.tokens) for row in ordered],
+        "claims": [value(row.oldest) for row in ordered],
+    }
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    """A name as people sort it: without regard to case, numbers by their size."""
+    parts = re.split(r"([0-9]+)", name.casefold())
+    return [(1, int(part), "") if at % 2 else (0, 0, part) for at, part in enumerate(parts)]
 
 
 def rows(page: Page) -> tuple[OverviewRow, ...]:

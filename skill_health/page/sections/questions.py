@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from skill_health.page.drawing.drawn import Drawn
-from skill_health.page.model import QUESTIONS, Page
+from skill_health.page.model import TOPICS, Page
 
 ORDER, TITLE = 30, "Questions"
-PLACES = tuple((f"question-{number}", f"Question {number}") for number in QUESTIONS)
+PLACES = tuple((f"question-{number}", topic) for number, topic in TOPICS.items())
 
 
 def build(page: Page, drawn: Drawn) -> Mapping[str, object]:

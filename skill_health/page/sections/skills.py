@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from skill_health.documents.lint_report import LintedSkill
 from skill_health.documents.needs_report import NeedsOfSkill
 from skill_health.documents.next_steps import NextStep
+from skill_health.documents.skill_grades import SkillGrade
 from skill_health.documents.skill_record import SkillRecord
+from skill_health.page.data.source import file_address
 from skill_health.page.drawing.drawn import Drawn
 from skill_health.page.model import Page, SkillVerdict, anchor
 from skill_health.page.skill.budget import HtmlBudget, TextExcerpt, cut
@@ -22,6 +24,8 @@ ORDER, TITLE = 40, "Skill by skill"
 FINDINGS, NEEDS, PROMPTS, TASKS, LINKS, VIEWS = 250_000, 120_000, 250_000, 150_000, 120_000, 500_000
 """Bytes of HTML that all skills together may spend, so that a page stays below 3 MB; those most in need go first."""
 _LONGEST = 1_600
+FEW = 40
+"""So many parts stand on a page from the start; of more skills only those that were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,7 @@ class SkillPart:
     name: str
     path: str
     anchor: str
+    source: str
     verdict: SkillVerdict
     steps: tuple[NextStep, ...]
     description: TextExcerpt
@@ -57,7 +62,7 @@ class _Sources:
 
 def build(page: Page, drawn: Drawn) -> Mapping[str, object]:
     """The parts, and the pictures of those that have some."""
-    return {"parts": parts(page), "drawn": drawn}
+    return {"parts": parts(page), "drawn": drawn, "few": len(page.status.skills) <= FEW}
 
 
 def parts(page: Page) -> Iterator[SkillPart]:
@@ -83,7 +88,7 @@ def parts(page: Page) -> Iterator[SkillPart]:
 
 
 def _verdict(page: Page, record: SkillRecord) -> SkillVerdict:
-    return page.verdicts.get(record.path) or SkillVerdict("not known", "unknown", 1, "")
+    return page.verdicts.get(record.path) or SkillVerdict(SkillGrade.NOT_MEASURED, "", 1, "")
 
 
 def _part(page: Page, record: SkillRecord, sources: _Sources) -> SkillPart:
@@ -91,10 +96,11 @@ def _part(page: Page, record: SkillRecord, sources: _Sources) -> SkillPart:
         record.name,
         record.path,
         anchor(record.path),
+        file_address(page.own.source, record.path),
         _verdict(page, record),
         record.next,
         cut(page.own.descriptions.get(record.path, ""), _LONGEST),
-        health(page.origins, record, sources.linted.get(record.path), sources.found, sources.findings),
+        health(page.origins, record, sources.linted.get(record.path), sources.found, sources.findings, page.own.source),
         needs(sources.needed.get(record.path), sources.lines),
         routing(record, sources.routes, sources.prompts),
         effect(record, sources.trials, sources.runs),

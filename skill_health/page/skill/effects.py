@@ -10,6 +10,7 @@ from math import isclose
 from skill_health.documents.caveats import FoundCaveat, find_effect_caveats
 from skill_health.documents.effect_history import ModelEffect
 from skill_health.documents.effect_report import EffectReport, SkillEffectReport, TaskArmCounts, TaskReport
+from skill_health.documents.skill_grades import SkillGrade
 from skill_health.documents.skill_record import SkillRecord
 from skill_health.page.figures import MISSING, points, score, share
 from skill_health.page.model import Origins, PageCell
@@ -96,7 +97,7 @@ class SkillMeasurement:
 class EffectSection:
     """Effect of a skill: the folders of the tasks that name it, and what each model's last run says."""
 
-    state: str
+    grade: SkillGrade
     folders: tuple[str, ...]
     models: tuple[SkillMeasurement, ...]
 
@@ -145,7 +146,7 @@ def bench(origins: Origins, shelf: ReportFolders, reports: Sequence[EffectReport
 def effect(record: SkillRecord, library: EffectReports, purses: HtmlBudgets) -> EffectSection:
     """Effect of a skill, from its record and what the runs that it rests on have left."""
     measured = (_measured(each, library, purses) for each in (*record.effect.models, *record.effect.bundles))
-    return EffectSection(record.effect.state, record.effect.tasks, tuple(measured))
+    return EffectSection(record.effect.grade, record.effect.tasks, tuple(measured))
 
 
 def _measured(line: ModelEffect, library: EffectReports, purses: HtmlBudgets) -> SkillMeasurement:

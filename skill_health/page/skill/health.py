@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 
 from skill_health.documents.lint_report import FindingRecord, LintDocument, LintedSkill, ScoreComponent
+from skill_health.documents.page_data import CollectionSource
+from skill_health.documents.skill_grades import SkillGrade
 from skill_health.documents.skill_record import SkillRecord
 from skill_health.formats.text import excerpt as source_lines
+from skill_health.page.data.source import file_address
 from skill_health.page.figures import MISSING, count, score
-from skill_health.page.model import Origins, PageCell, Tone
+from skill_health.page.model import GRADE_TONES, Origins, PageCell
 from skill_health.page.skill.budget import HtmlBudget, TextExcerpt, cut, price
+from skill_health.page.verdict.rules import titles
 
 MOST = 40
 """How many findings of a skill are shown."""
@@ -40,6 +43,7 @@ class PageFinding:
     help: TextExcerpt
     excerpt: Excerpt | None
     elsewhere: bool
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,7 @@ class InFile:
 class HealthSection:
     """What `lint` says of a skill. `left` findings are not shown. `counts` are named cells by severity."""
 
-    state: str
+    grade: SkillGrade
     score: PageCell
     counts: tuple[tuple[str, PageCell], ...]
     flags: tuple[TextExcerpt, ...]
@@ -95,14 +99,15 @@ def by_skill(lint: LintDocument) -> Found:
 
 
 def health(
-    origins: Origins, record: SkillRecord, linted: LintedSkill | None, found: Found, purse: HtmlBudget
-) -> HealthSection:
+    origins: Origins, record: SkillRecord, linted: LintedSkill | None, found: Found, purse: HtmlBudget,
+    source: CollectionSource | None = None,
+) -> HealthSection:  # fmt: skip
     """Health of a skill: its record, its part of the lint report, and all findings. The purse pays for findings."""
     every = found.get(record.path, ())
     shown: dict[str, list[PageFinding]] = {}
     n = 0
     for told in every[:MOST]:
-        one = _finding(told, record.path)
+        one = _finding(told, record.path, source)
         texts = (one.message.text, one.help.text, told.source[:120] * bool(one.excerpt), one.title)
         if not purse.pay(_AROUND + sum(map(price, texts))):
             break
@@ -110,20 +115,14 @@ def health(
         n += 1
     severities = ("error", "warning", "info")
     return HealthSection(
-        record.health.state,
-        score(origins, linted, "score", tone=_tone(record)) if linted else PageCell(MISSING),
+        record.health.grade,
+        score(origins, linted, "score", tone=GRADE_TONES[record.health.grade]) if linted else PageCell(MISSING),
         tuple((name, count(origins, linted.findings, name) if linted else PageCell(MISSING)) for name in severities),
         tuple(cut(flag, _LONGEST) for flag in (linted.flags if linted else ())),
         tuple(_component(origins, each) for each in (linted.components if linted else ())),
         tuple(InFile(path, tuple(own)) for path, own in shown.items()),
         len(every) - n,
     )
-
-
-def _tone(record: SkillRecord) -> Tone:
-    if record.health.state == "failed":
-        return "bad"
-    return "warn" if record.health.flags else "good"
 
 
 def _component(origins: Origins, part: ScoreComponent) -> ComponentDetail:
@@ -139,9 +138,10 @@ def _component(origins: Origins, part: ScoreComponent) -> ComponentDetail:
     return ComponentDetail(part.name, level, value_cell, share, part.multiplies, evidence, part.note)
 
 
-def _finding(told: FindingRecord, path: str) -> PageFinding:
+def _finding(told: FindingRecord, path: str, source: CollectionSource | None) -> PageFinding:
+    place = file_address(source, told.path, told.line) if source else ""
     message, advice = cut(told.message, _LONGEST), cut(told.help, _LONGEST)
-    return PageFinding(told, _titles().get(told.code, ""), message, advice, _excerpt(told), told.skill != path)
+    return PageFinding(told, titles().get(told.code, ""), message, advice, _excerpt(told), told.skill != path, place)
 
 
 def _excerpt(told: FindingRecord) -> Excerpt | None:
@@ -158,11 +158,3 @@ def _excerpt(told: FindingRecord) -> Excerpt | None:
     start = carets[2].index("^")
     end = start + carets[2].count("^")
     return Excerpt(line[0].strip(), line[2][:start], line[2][start:end], line[2][end:])
-
-
-@cache
-def _titles() -> Mapping[str, str]:
-    """What each rule reports, by its code."""
-    from skill_health.rules._load import all_rules
-
-    return {rule.code: rule.doc.split("\n", 1)[0].strip().rstrip(".") for rule in all_rules()}

@@ -10,6 +10,7 @@ from typing import Literal, TypeVar
 
 from skill_health.documents.caveats import FoundCaveat, find_skill_caveats
 from skill_health.documents.router_report import ConfusionCell, PromptPick, PromptReport, RouterReport
+from skill_health.documents.skill_grades import SkillGrade
 from skill_health.documents.skill_record import SkillRecord, SkillRouted
 from skill_health.page.figures import count, share, text_cell
 from skill_health.page.model import NumberTable, Origins, PageCell
@@ -140,7 +141,7 @@ class RoutingSection:
     `runs` are those of the models, with links to what was kept of them.
     """
 
-    state: str
+    grade: SkillGrade
     expecting: PageCell
     models: tuple[ModelConfusions, ...]
     runs: tuple[tuple[str, tuple[FileLink, ...]], ...]
@@ -197,7 +198,7 @@ def routing(record: SkillRecord, library: RouterReports, purse: HtmlBudget) -> R
         models.setdefault((each.run_id, each.listed), {})[each.model] = each.simulated
     sides = [(run, name, own) for (run, name), own in models.items() if run in library.runs]
     return RoutingSection(
-        told.state,
+        told.grade,
         count(library.origins, told, "prompts"),
         tuple(_model(library.origins, each) for each in told.models),
         tuple((run, _kept(library.shelf, run)) for run in dict.fromkeys(run for run, _ in models)),

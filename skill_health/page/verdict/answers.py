@@ -1,4 +1,4 @@
-"""The answers to the four questions about the whole collection: a tone, a sentence with figures, the next command."""
+"""The answers to the four questions about the whole collection: a grade, a sentence with figures, the next command."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import replace
 
 from skill_health.config.settings import Config
 from skill_health.documents.effect_history import ModelEffect
-from skill_health.documents.effect_report import EffectReport, VerdictWord
+from skill_health.documents.effect_report import EffectReport
 from skill_health.documents.next_steps import NextStep
 from skill_health.documents.router_history import ModelRouting
+from skill_health.documents.skill_grades import SkillGrade, count_grades, grade_all, grade_word
 from skill_health.lint.report import LintReport
 from skill_health.lint.report import judge_report as gate
 from skill_health.page.figures import score_text
-from skill_health.page.model import QUESTIONS, SkillVerdict, Tone
+from skill_health.page.model import QUESTIONS, SkillVerdict
 from skill_health.page.verdict.composing import composing
-from skill_health.page.verdict.verdicts import ASK_AGAIN, OUTDATED, SO_FAR, Standing, hedged, points, standing
+from skill_health.page.verdict.verdicts import ASK_AGAIN, PRELIMINARY, SO_FAR, Standing, answers_of, points, standing
 from skill_health.rules._api import Severity
 from skill_health.stats.estimates import Estimate
 from skill_health.status.next_steps import CommandBuilder, grouped
-from skill_health.status.records import LOST
 from skill_health.status.render import CollectionStatus
 from skill_health.text.numbers import with_interval
 
@@ -41,10 +41,9 @@ def answer(
 ) -> SkillVerdict:
     """The answer to a question, with the first step that is due for it; `place` says whom commands ask.
 
-    A `weak` answer is preliminary: it says so.
+    A `weak` answer is preliminary.
     """
-    word, tone = hedged(said.word, said.tone, weak)
-    said = replace(said, word=word, tone=tone, preliminary=weak)
+    said = replace(said, preliminary=weak)
     step = _first(status, said.question, place or status.place)
     if step is None:
         return said
@@ -56,48 +55,48 @@ def _first(status: CollectionStatus, question: int, place: CommandBuilder) -> Ne
     return next((step for gap in _GAPS[question] for step in every if step.gap == gap), None)
 
 
-def effect(status: CollectionStatus, verdicts: Sequence[SkillVerdict]) -> SkillVerdict:
+def effect(status: CollectionStatus) -> SkillVerdict:
     """The answer to the third question. Pure."""
     lines = status.effects.lines if status.effects else ()
     real = [each for each in lines if not each.simulated]
     if not real:
         why = "the runs are simulated and say nothing of any model" if lines else "no agent was run"
-        return answer(SkillVerdict("not known", "unknown", 3, why), status)
+        return answer(SkillVerdict(SkillGrade.NOT_MEASURED, "", 3, why), status)
     asked = [each for each in status.records if each.effect.state != "fix first"]
-    known = [each for each in verdicts if each.question == 3]
-    counts = Counter(each.word for each in known)
-    told = [f"{n} {word}" for word, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+    told = [answers_of(each)[2] for each in asked]
+    known = [each for each in told if each.detail]
+    counts = Counter(each.detail for each in known)
+    parts = [f"{n} {word}" for word, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
     left = len(asked) - len(known)
-    told += [f"{left} not measured"] * (left > 0)
+    parts += [f"{left} not measured"] * (left > 0)
     whole = [each for each in (status.effects.of(None) if status.effects else ()) if not each.simulated]
-    reason = "; ".join([f"of {skills(len(asked))} {', '.join(told)}", *_whole(whole, real)])
+    reason = "; ".join([f"of {skills(len(asked))} {', '.join(parts)}", *_whole(whole, real)])
     latest = max(real, key=lambda each: each.time)
-    word, tone, weak = _word(known, len(asked), whole, real)
+    grade, detail = _effect_grade(known, len(asked), whole, real)
+    weak = detail.startswith(PRELIMINARY)
     place = replace(status.place, agent=latest.model)
-    return answer(SkillVerdict(word, tone, 3, reason), status, place, weak)
+    return answer(SkillVerdict(grade, detail, 3, reason), status, place, weak)
 
 
-_GOOD: tuple[VerdictWord, ...] = ("helps", "cheaper")
-_KNOWN: tuple[VerdictWord, ...] = (*_GOOD, "any text helps", "unexplained gain", "no evidence", "biased")
-
-
-def _word(
+def _effect_grade(
     known: Sequence[SkillVerdict], asked: int, whole: Sequence[ModelEffect], lines: Sequence[ModelEffect]
-) -> tuple[str, Tone, bool]:
-    """The answer in a word, its tone, and whether it is preliminary."""
-    sure: Counter[VerdictWord | None] = Counter(each.effect for each in known if not each.preliminary)
-    maybe: Counter[VerdictWord | None] = Counter(each.effect for each in known if each.preliminary)
+) -> tuple[SkillGrade, str]:
+    """The grade of the collection, and what it rests on in a word or two. It passes where all of its skills do."""
     # A collection that does harm holds a skill that does, even where no single one has enough tasks to show it.
-    harm = [each for each in whole if each.verdict == "harmful" and not _changed(each, lines)]
-    if sure["harmful"] or any(not each.preliminary for each in harm):
-        return "no", "bad", False
-    if harm or maybe["harmful"]:
-        return "no", "bad", True
-    likely = sum(maybe[word] for word in _GOOD)
-    if asked and sum(sure[word] for word in _GOOD) + likely == asked:
-        return "yes", "good", bool(likely)
-    some = likely + sum(sure[word] for word in _KNOWN)
-    return ("partly known", "warn", False) if some else ("not known", "unknown", False)
+    current = [each for each in whole if not _changed(each, lines)]
+    harm = {grade_word(each.verdict, bool(each.preliminary)) for each in current if each.verdict == "harmful"}
+    grades = Counter(each.grade for each in known)
+    if grades[SkillGrade.FAIL] or SkillGrade.FAIL in harm:
+        return SkillGrade.FAIL, "harmful"
+    if harm or any(each.effect == "harmful" for each in known):
+        return SkillGrade.NEEDS_WORK, f"{PRELIMINARY}harmful"
+    if asked and grades[SkillGrade.PASSING] == asked:
+        return SkillGrade.PASSING, ""
+    measured = grades[SkillGrade.PASSING] + grades[SkillGrade.NEEDS_WORK]
+    if not measured:
+        return SkillGrade.NOT_MEASURED, ""
+    weak = any(each.preliminary for each in known)
+    return SkillGrade.NEEDS_WORK, f"{PRELIMINARY}helps" if weak and measured == asked else "partly known"
 
 
 def _whole(whole: Sequence[ModelEffect], lines: Sequence[ModelEffect]) -> Iterator[str]:
@@ -138,7 +137,7 @@ def routing(status: CollectionStatus) -> SkillVerdict:
     real = [each for each in runs if not each.simulated and kinds.get(each.model) is False]
     if not real:
         command = replace(status.place, model="PROVIDER:MODEL").router()
-        return SkillVerdict("not known", "unknown", 2, _unasked(runs, kinds), "ask a model:", command)
+        return SkillVerdict(SkillGrade.NOT_MEASURED, "", 2, _unasked(runs, kinds), "ask a model:", command)
     best = next((each for each in real if each.trusted is not False), real[0])
     # A skill that fails the first question, or that hosts do not list, cannot be expected to be found.
     asked = [each for each in status.records if each.health.state != "failed" and each.routing.state != "not listed"]
@@ -146,8 +145,8 @@ def routing(status: CollectionStatus) -> SkillVerdict:
     told = ", ".join(f"{counts[key]} {text}" for key, text in _STANDINGS.items() if counts[key])
     reason = f"{_best(best, len(real))}; of {skills(len(asked))} {told or 'none can be asked for'}{_marks(best)}"
     place = replace(status.place, model=best.model)
-    word, tone = _routing_word(best, counts, len(asked))
-    found = answer(SkillVerdict(word, tone, 2, reason), status, place)
+    grade, detail = _routing_grade(best, counts, len(asked))
+    found = answer(SkillVerdict(grade, detail, 2, reason), status, place)
     again = (
         (counts["untrusted"], ASK_AGAIN["untrusted"]),
         (counts["few"], "label more requests for each skill, then"),
@@ -159,17 +158,18 @@ def routing(status: CollectionStatus) -> SkillVerdict:
     return replace(found, advice=advice, command=place.router())
 
 
-def _routing_word(best: ModelRouting, counts: Counter[Standing], asked: int) -> tuple[str, Tone]:
+def _routing_grade(best: ModelRouting, counts: Counter[Standing], asked: int) -> tuple[SkillGrade, str]:
+    """The grade of the collection, and what it rests on. It passes where all of its skills do, by all prompts."""
     if counts["lost"]:
-        return "no", "bad"
+        return SkillGrade.FAIL, ""
     if best.trusted is False:
-        return "unclear", "unknown"
+        return SkillGrade.NOT_MEASURED, "untrusted"
     if asked and counts["changed"] == asked:
-        return f"{OUTDATED}unclear", "unknown"
+        return SkillGrade.NOT_MEASURED, "out of date"
     if asked and counts["found"] == asked and best.selection == "all":
-        return "yes", "good"
-    known = counts["found"] or (counts["few"] and best.low is not None and best.low >= LOST)
-    return ("partly known", "warn") if known else ("unclear", "unknown")
+        return SkillGrade.PASSING, ""
+    measured = counts["found"] + counts["few"]
+    return (SkillGrade.NEEDS_WORK, "partly known") if measured else (SkillGrade.NOT_MEASURED, "unclear")
 
 
 def _best(run: ModelRouting, models: int) -> str:
@@ -205,40 +205,39 @@ def answer_questions(
     status: CollectionStatus,
     report: LintReport,
     config: Config,
-    verdicts: Mapping[str, SkillVerdict],
     effects: Sequence[EffectReport],
 ) -> dict[int, SkillVerdict]:
     """The answer to each question, by its number. Pure.
 
-    `report` is the scored lint run, `verdicts` are by path, `effects` the reports of the benchmark.
+    `report` is the scored lint run, `effects` the reports of the benchmark.
     """
     if not status.records:
         return {
-            number: SkillVerdict("no skills", "unknown", number, "there is no skill to judge") for number in QUESTIONS
+            number: SkillVerdict(SkillGrade.NOT_MEASURED, "", number, "there is no skill to judge")
+            for number in QUESTIONS
         }
     return {
         1: _gates(status, report, config),
         2: routing(status),
-        3: effect(status, list(verdicts.values())),
+        3: effect(status),
         4: composing(status, effects),
     }
 
 
 def _gates(status: CollectionStatus, report: LintReport, config: Config) -> SkillVerdict:
-    n = len(status.records)
-    failed = sum(each.health.state == "failed" for each in status.records)
+    grades = [each.health.grade for each in status.records]
     counts = ", ".join(f"{report.number(each)} {each.value}{'s' * (report.number(each) != 1)}" for each in Severity)
     mean = report.scores.corpus.mean if report.scores else None
     mark = "" if mean is None else f", mean score {score_text(mean)}"
-    reason = f"{n - failed} of {skills(n)} pass{'es' * (n == 1)}{mark}; {counts}"
-    if failed:
-        return answer(SkillVerdict("no", "bad", 1, reason), status)
-    if gate(report, config.fail_on, config.fail_under):
+    reason = f"of {skills(len(status.records))} {count_grades(grades)}{mark}; {counts}"
+    grade = grade_all(grades)
+    command = f"skill-health lint{status.place.words(*(path for path in status.place.paths if path != '.'))}"
+    if grade is not SkillGrade.FAIL and gate(report, config.fail_on, config.fail_under):
         low = mean is not None and mean < config.fail_under
         why = f"the collection scores below {config.fail_under:g}" if low else "findings beside the skills fail it"
-        command = f"skill-health lint{status.place.words(*(path for path in status.place.paths if path != '.'))}"
-        return SkillVerdict("no", "bad", 1, f"{reason}; {why}", "see what is wrong:", command)
+        return SkillVerdict(SkillGrade.FAIL, "", 1, f"{reason}; {why}", "see what is wrong:", command)
     if config.fail_on == "never":
-        tone: Tone = "warn" if report.number(Severity.ERROR) else "good"
-        return answer(SkillVerdict("yes", tone, 1, f"{reason}; no finding can fail it (fail-on: never)"), status)
-    return answer(SkillVerdict("yes", "good", 1, reason), status)
+        reason = f"{reason}; no finding can fail it (fail-on: never)"
+    if grade in (SkillGrade.FAIL, SkillGrade.NEEDS_WORK):
+        return SkillVerdict(grade, "", 1, reason, "see what to fix:", command)
+    return answer(SkillVerdict(grade, "", 1, reason), status)

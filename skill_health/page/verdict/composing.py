@@ -10,9 +10,10 @@ from typing import Literal
 
 from skill_health.documents.effect_composition import PairWord
 from skill_health.documents.effect_report import ArmContrast, EffectReport, ModelEffectReport
+from skill_health.documents.skill_grades import SkillGrade, grade_word
 from skill_health.documents.skill_record import MeasuredPair
 from skill_health.page.model import SkillVerdict
-from skill_health.page.verdict.verdicts import hedged, points
+from skill_health.page.verdict.verdicts import PRELIMINARY, as_detail, points
 from skill_health.status.composed import all_pairs, interaction_text, is_decided
 from skill_health.status.render import CollectionStatus
 from skill_health.text.numbers import count
@@ -66,7 +67,7 @@ def composing(status: CollectionStatus, effects: Sequence[EffectReport]) -> Skil
         biased += [(pair.model, pair.biased[0]) for pair in pairs if pair.biased]
         command = _command(status, biased[0][0] if biased else "")
         why = _why_not(status, effects, biased)
-        return SkillVerdict("not known", "unknown", 4, why, "run agents with one skill and with several:", command)
+        return SkillVerdict(SkillGrade.NOT_MEASURED, "", 4, why, "run agents with one skill and with several:", command)
     # What decides is told first.
     told.sort(key=lambda each: min(_ORDER.index(fact.outcome) for fact in each.facts))
     reason = "; ".join(_said(told))
@@ -79,22 +80,27 @@ def composing(status: CollectionStatus, effects: Sequence[EffectReport]) -> Skil
         if clashing and not doubtful:
             advice = "find out what in these skills is in each other's way, then"
         command = _command(status, model, clashing)
-        return SkillVerdict(*hedged("no", "bad", doubtful), 4, reason, advice, command, preliminary=doubtful)
+        detail = as_detail("conflicting", doubtful)
+        return SkillVerdict(
+            grade_word("conflicting", doubtful), detail, 4, reason, advice, command, preliminary=doubtful
+        )
     open_ = [pair for each in told for pair in each.pairs if not is_decided(pair)]
     command = _command(status, model, open_ or [pair for each in told for pair in each.pairs])
     outcomes = {fact.outcome for fact in facts}
     weak = any(fact.weak for fact in facts if fact.outcome != "unclear")
     if outcomes <= {"better", "as good"}:
         advice, command = ("add tasks to be sure, then", command) if weak else ("", "")
-        return SkillVerdict(*hedged("yes", "good", weak), 4, reason, advice, command, preliminary=weak)
+        detail = f"{PRELIMINARY}composes" if weak else ""
+        return SkillVerdict(grade_word("additive", weak), detail, 4, reason, advice, command, preliminary=weak)
     if outcomes == {"unclear"}:
-        return SkillVerdict("not shown", "unknown", 4, reason, "add tasks, then run agents again:", command)
+        again = "add tasks, then run agents again:"
+        return SkillVerdict(SkillGrade.NOT_MEASURED, "inconclusive", 4, reason, again, command)
     # Skills of which one makes the other superfluous harm nobody, and yet are of no more use together.
-    word = "partly known" if "unclear" in outcomes else "partly"
+    word = "partly known" if "unclear" in outcomes else "redundant"
     advice = (
         "add tasks, then run agents again:" if "unclear" in outcomes else "stage one of skills that add nothing, then"
     )
-    return SkillVerdict(*hedged(word, "warn", weak), 4, reason, advice, command, preliminary=weak)
+    return SkillVerdict(SkillGrade.NEEDS_WORK, as_detail(word, weak), 4, reason, advice, command, preliminary=weak)
 
 
 def _said(told: Sequence[ModelComposing]) -> Iterator[str]:

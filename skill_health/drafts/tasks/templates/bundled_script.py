@@ -92,17 +92,22 @@ def _examples(skill: Skill, subject: DraftSubject, ending: str) -> Iterator[byte
 
 def _task(subject: DraftSubject, skill: Skill, call: _Call, run: RunScript) -> TemplateDraft | None:
     purpose = _purpose(subject.texts.get(skill.path_of(call.script), ""))
-    beside = _bundle(skill, subject)
-    if not purpose or not beside:
+    if not purpose:
         return None
     words = [*call.before, call.input.path, *call.after]
     script = f"skill/{call.script}"
     command = (
         f'here="$(cd "$(dirname "$0")" && pwd)"\nexec python3 -B "$here"/{shlex.quote(script)} {shlex.join(words)}'
     )
-    first, again = run(command, [call.input], beside), run(command, [call.input], beside)
+    for beside in _bundles(skill, subject):
+        first = run(command, [call.input], beside)
+        if first.exit_code == 0:
+            break
+    else:
+        return None
+    again = run(command, [call.input], beside)
     other = run(command, [File(call.input.path, call.input.data[: len(call.input.data) // 3])], beside)
-    if first.exit_code != 0 or first != again or first.printed == other.printed:
+    if first != again or first.printed == other.printed:
         return None
     rubrics = _rubrics(first.printed)
     if rubrics is None:
@@ -142,20 +147,18 @@ def _purpose(text: str) -> str:
     return f"{sentence.rstrip('.')}." if 10 <= len(sentence) <= 200 and sentence.isprintable() else ""
 
 
-def _bundle(skill: Skill, subject: DraftSubject) -> tuple[File, ...]:
-    """The texts that a script may need: the skill's folder without SKILL.md; none where it is too large."""
+def _bundles(skill: Skill, subject: DraftSubject) -> Iterator[tuple[File, ...]]:
+    """What a script may need, the least first: the skill's scripts, and all texts of its folder but SKILL.md."""
     files = tuple(
         File(f"skill/{file}", subject.texts[skill.path_of(file)].encode("utf-8", "surrogatepass"))
         for file in skill.files
         if skill.path_of(file) in subject.texts
     )
-    scripts = tuple(file for file in files if file.path.endswith(".py"))
-    for chosen in (files, scripts):
+    for chosen in (tuple(file for file in files if file.path.endswith(".py")), files):
         sizes = [len(file.data) for file in chosen]
         small = len(chosen) < MOST_FILES and sum(sizes) < MOST_TOTAL and max(sizes, default=0) <= MOST_FILE
         if chosen and small and not any(bad_path(file.path) for file in chosen):
-            return chosen
-    return ()
+            yield chosen
 
 
 def _rubrics(printed: str) -> tuple[Criterion, ...] | None:

@@ -1,0 +1,1 @@
+"""What a branch does to the skills of a collection."""

@@ -1,0 +1,1 @@
+"""Our commands as tools of an agent, by the Model Context Protocol."""

@@ -1,0 +1,156 @@
+"""Fail, needs work, passing, not measured: all show the same verdict, and its sentences bear it out."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from records_made import EFFECT, FOUND, figure, health_of, skill_record
+
+from skill_health.config.settings import Config
+from skill_health.documents.effect_history import VERDICTS, ModelEffect
+from skill_health.documents.skill_grades import (
+    SkillGrade,
+    count_grades,
+    grade_all,
+    grade_lint,
+    grade_share,
+    grade_skills,
+    grade_word,
+    reaches,
+)
+from skill_health.documents.skill_record import SkillRecord, SkillRouted
+from skill_health.lint.pipeline import lint
+from skill_health.page.verdict.verdicts import answers_of, verdict
+from skill_health.rules._api import Severity
+from skill_health.status.join import read_joined
+from skill_health.status.next_steps import CommandBuilder
+from skill_health.status.records import _benefit, _route
+
+PLACE = CommandBuilder((".",))
+FAIL, WORK, NOTHING, PASSING = SkillGrade
+SHARES = st.floats(0, 1).flatmap(
+    lambda value: st.tuples(
+        st.just(value),
+        st.one_of(st.none(), st.floats(0, value)),
+        st.one_of(st.none(), st.floats(value, 1)),
+    )
+)
+ROUTES = st.builds(
+    lambda share, local, simulated, changed, trusted: replace(
+        FOUND, recall=figure(*share), local=local, simulated=simulated, changed=changed, trusted=trusted
+    ),
+    SHARES, st.booleans(), st.booleans(), st.sampled_from([True, False, None]), st.sampled_from([True, False, None]),
+)  # fmt: skip
+EFFECTS = st.builds(
+    lambda word, changed, simulated, few: replace(
+        EFFECT, verdict=word, changed=changed, simulated=simulated, preliminary=few
+    ),
+    st.sampled_from(VERDICTS), st.booleans(), st.booleans(), st.sampled_from([(), ("few",)]),
+)  # fmt: skip
+HEALTHS = st.builds(
+    lambda errors, warnings, infos, flags: health_of(
+        "failed" if errors else "ok", 0.5, errors=errors, warnings=warnings, infos=infos, flags=flags
+    ),
+    st.integers(0, 2), st.integers(0, 2), st.integers(0, 2), st.sampled_from([(), ("score 0.5000 is below 0.60",)]),
+)  # fmt: skip
+
+
+def made(health: Any, routes: list[SkillRouted], effects: list[ModelEffect], hidden: bool) -> SkillRecord:
+    route = _route(hidden, 3, routes, health)
+    return skill_record("plums", health, route, _benefit(("tasks/1",), effects, health, route))
+
+
+@given(HEALTHS, st.lists(ROUTES, max_size=3), st.lists(EFFECTS, max_size=3), st.booleans())
+def test_a_verdict_and_its_sentences_agree(
+    health: Any, routes: list[SkillRouted], effects: list[ModelEffect], hidden: bool
+) -> None:
+    record = made(health, routes, effects, hidden)
+    said, (own, routed, effect, beside) = verdict(record, PLACE), answers_of(record)
+    assert said.grade is record.grade is grade_all((own.grade, routed.grade, effect.grade, beside.grade))
+    assert (own.grade, routed.grade, effect.grade) == (health.grade, record.routing.grade, record.effect.grade)
+    # Whatever names a reason to look, a finding or a figure on the wrong side does not pass, and the other way round.
+    assert (own.grade is PASSING) == (not health.flags and not health.errors and not health.warnings)
+    assert all(flag in own.reason for flag in health.flags)
+    assert (routed.grade is FAIL) == routed.reason.startswith("most requests for it are lost: ")
+    if routed.grade is FAIL:
+        figures = [each for each in routes if each.recall.high is not None and each.recall.high < 0.5]
+        assert any(
+            f"{100 * each.recall.value:.1f} %" in routed.reason for each in figures if each.recall.value is not None
+        )
+    if routed.grade is NOTHING:
+        assert routed.detail in ("", "word counts", "untrusted", "out of date")
+    if effect.grade is NOTHING:
+        real = [each for each in effects if not each.simulated and not each.changed]
+        assert {each.verdict for each in real} <= {"biased", "not testable"}
+        assert "points" not in effect.reason or effect.detail, "a figure that decides nothing says why"
+    else:
+        assert effect.detail.removeprefix("preliminary: ") in VERDICTS
+    # What is as bad as the verdict is told, and a passing skill says what nobody has measured.
+    for each in (own, routed, effect):
+        assert each.grade is not said.grade or each.reason in said.reason
+    if said.grade is PASSING:
+        told = said.reason.partition("not measured: ")[2]
+        assert all(
+            topic in told
+            for topic, each in (("Effect", effect), ("Routing", routed))
+            if each.grade is NOTHING and not each.detail
+        )
+
+
+@given(SHARES, st.floats(0, 1))
+def test_a_share_decides_where_its_interval_lies_on_one_side(share: tuple[float, Any, Any], found: float) -> None:
+    value, low, high = share
+    grade = grade_share(value, low, high, found)
+    assert (grade is FAIL) == (high is not None and high < found)
+    assert grade is not PASSING or (low is not None and low >= found)
+    assert grade is not NOTHING
+
+
+def test_what_was_not_measured_is_no_grade() -> None:
+    assert (
+        grade_share(None, None, None, 0.5) is NOTHING is grade_word("not testable", False) is grade_word("biased", True)
+    )
+    assert grade_all(()) is NOTHING is grade_all((NOTHING, NOTHING))
+    assert grade_all((PASSING, NOTHING)) is PASSING and grade_all((PASSING, WORK, FAIL)) is FAIL
+
+
+@given(
+    st.dictionaries(st.sampled_from(Severity), st.integers(0, 3)),
+    st.booleans(),
+    *[st.sampled_from(["error", "warning", "info", "never"])] * 2,
+)
+def test_lint_is_graded_by_what_the_configuration_says(
+    counts: Any, flagged: bool, fail_on: str, needs_work: str
+) -> None:
+    grade = grade_lint(counts, flagged, fail_on, needs_work)
+    assert (grade is FAIL) == reaches(counts, fail_on)
+    assert (grade is PASSING) == (not flagged and not reaches(counts, fail_on) and not reaches(counts, needs_work))
+
+
+@pytest.mark.parametrize(("fail_on", "needs_work", "expected"), [
+    ("error", "warning", {"good": PASSING, "long": WORK, "bad": FAIL}),
+    ("never", "never", {"good": PASSING, "long": WORK, "bad": WORK}),
+    ("warning", "never", {"good": PASSING, "long": FAIL, "bad": FAIL}),
+])  # fmt: skip
+def test_lint_and_status_show_the_same(
+    fail_on: str, needs_work: str, expected: dict[str, SkillGrade], tmp_path: Path
+) -> None:
+    body = "# Plums\n\nSort them.\n"
+    for name, text, more in (("good", "", ""), ("long", "[x](gone.md)\n", ""), ("bad", "", "plums " * 300)):
+        head = f"---\nname: {name}\ndescription: Sorts plums by size. Use when plums are to be sorted. {more}\n---\n"
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "SKILL.md").write_text(head + body + text, encoding="utf-8")
+    config = Config(fail_on=fail_on, needs_work=needs_work)
+    report, _ = lint((str(tmp_path),), str(tmp_path), config, date(2026, 11, 20), 1, False, score=True)
+    grades = grade_skills(report)
+    assert {path.split("/")[0]: grade for path, grade in grades.items()} == expected
+    joined = read_joined((str(tmp_path),), str(tmp_path), config, date(2026, 11, 20), "", 1, False)
+    assert {each.path: each.health.grade for each in joined.status.records} == grades
+    assert count_grades(grades.values()) == count_grades(each.grade for each in joined.status.records)
+    assert grade_skills(report.at_least("error")) in ({}, grades), "what is hidden is not graded"
