@@ -104,8 +104,8 @@ def find_phrases(skill: Skill) -> tuple[SkillPhrase, ...]:
     topic = frozenset(stem_words(f"{skill.name.replace('-', ' ')} {skill.description}"))
     found: dict[frozenset[str], SkillPhrase] = {}
     for phrase in (*_of_description(skill.description[:_MOST_TEXT]), *_of_body(skill, topic)):
-        # So many words in a row would give the description away.
-        if phrase.place != "description" or len(words_of(phrase.text)) < LEAST:
+        # So many words in a row would give away what says when to use the skill.
+        if phrase.place == "heading" or len(words_of(phrase.text)) < LEAST:
             found.setdefault(frozenset(stem_words(phrase.text)), phrase)
     return tuple(found.values())
 
