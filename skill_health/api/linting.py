@@ -14,8 +14,9 @@ from skill_health.core.boundary import Boundary
 from skill_health.core.errors import UsageError
 from skill_health.documents.lint_report import FindingRecord, LintDocument
 from skill_health.formats.json import build_lint_document
+from skill_health.lint.baseline import without_known
 from skill_health.lint.pipeline import configure, lint
-from skill_health.lint.report import BASELINE, LintReport, fold_clones
+from skill_health.lint.report import LintReport, fold_clones
 
 PathText = str | os.PathLike[str]
 
@@ -55,11 +56,7 @@ def check_paths(
         overrides.setdefault("extend_select", ())
     root, config = configure(paths, os.fspath(config_file) if config_file else None, overrides)
     report, result = lint(paths, root, config, as_of or date.today(), jobs, cache, score)
-    if config.baseline or os.path.exists(os.path.join(root, BASELINE)):
-        from skill_health.lint.baseline import with_baseline
-
-        report = with_baseline(report, root, config, None, False)
-    return fold_clones(report, Boundary(result.root)), config
+    return fold_clones(without_known(report, root, config), Boundary(result.root)), config
 
 
 def named_paths(paths: Sequence[PathText]) -> tuple[str, ...]:

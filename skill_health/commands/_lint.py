@@ -277,10 +277,14 @@ def finish_report(
         from skill_health.lint.urls import with_urls
 
         report = with_urls(report, result, config)
-    if config.baseline or options.write_baseline is not None or os.path.exists(os.path.join(root, BASELINE)):
-        from skill_health.lint.baseline import with_baseline
+    if options.write_baseline is not None:
+        from skill_health.lint.baseline import rewrite_baseline
 
-        report = with_baseline(report, root, config, options.write_baseline, options.grow_baseline)
+        report = rewrite_baseline(report, root, config, options.write_baseline, options.grow_baseline)
+    elif config.baseline or os.path.exists(os.path.join(root, BASELINE)):
+        from skill_health.lint.baseline import without_known
+
+        report = without_known(report, root, config)
     if options.report:
         from skill_health.core.files import write_text
         from skill_health.formats._snapshot import render_snapshot

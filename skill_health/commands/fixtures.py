@@ -10,6 +10,7 @@ import click
 from skill_health.commands._lint import LintOptions, known_format, write_report
 from skill_health.commands.lint import add_options, common_options
 from skill_health.core.errors import CLEAN
+from skill_health.lint.baseline import without_known
 from skill_health.lint.report import judge_report
 
 
@@ -40,9 +41,6 @@ def command(paths: tuple[str, ...], **given: Any) -> int:
         return CLEAN
     report = check_fixtures(root, config, options.as_of or date.today(), options.jobs, not options.no_cache)
     report = report._replace(prefix=prefix(root), subject=counts)
-    if config.baseline:
-        from skill_health.lint.baseline import with_baseline
-
-        report = with_baseline(report, root, config, None, False)
+    report = without_known(report, root, config)
     write_report(report, options.format_, options.output, options.color)
     return judge_report(report, config.fail_on, config.fail_under)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -32,10 +32,10 @@ from skill_health.documents._record import record_values
 from skill_health.documents.drift_report import RiskChange
 from skill_health.documents.effect_history import Effects, read_effects
 from skill_health.documents.router_history import RoutingHistory, read_routing
-from skill_health.documents.skill_grades import count_grades
+from skill_health.documents.skill_grades import SkillGrade, count_grades, grade_skills
 from skill_health.formats._snapshot import render_snapshot
+from skill_health.lint.baseline import without_known
 from skill_health.lint.pipeline import lint
-from skill_health.profiles import COMPAT
 from skill_health.rules._load import all_rules
 from skill_health.status.join import digests_now, names_now, texts_now
 from skill_health.status.records import summaries
@@ -157,8 +157,10 @@ SNAPSHOT, DRIFT = "skill-health.json", "skill-health-drift.md"
 class DailyOutcome:
     """What a daily run found. `render_snapshot` is the text of its JSON report; `prefix` leads from here to the root.
 
-    `notes` are for people: what could not be read on the way. `routing` is what the router's history says,
-    `effects` what the history of the effectiveness benchmark does, `risk` how likely skills lose their requests.
+    `grades` are the verdicts of lint, by path, without the findings that a baseline knows: so many are `known`. The
+    history and the drift have these findings too. `notes` are for people: what could not be read on the way. `routing`
+    is what the router's history says, `effects` what the history of the effectiveness benchmark does, `risk` how likely
+    skills lose their requests.
     """
 
     today: TodayRun
@@ -169,6 +171,8 @@ class DailyOutcome:
     prefix: str
     notes: tuple[str, ...]
     config: Config
+    grades: Mapping[str, SkillGrade]
+    known: int
     routing: RoutingHistory | None = None
     effects: Effects | None = None
     risk: RiskChange | None = None
@@ -185,6 +189,7 @@ def run_daily(
     Raises UsageError as `lint` does, and for a history that cannot be read.
     """
     report, result = lint(paths, root, config, as_of, jobs, use_cache, score=True)
+    left = without_known(report, root, config)
     revision = read_revision(root, git_top(root), _own_files(root, folder))
     asked = [os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/") for path in paths]
     today = check_today(report, result, config, as_of, time, asked, revision)
@@ -209,16 +214,15 @@ def run_daily(
     if risk and not risk.compared and before and before.risk:
         note = f"risks are not compared: another version, model or listing gave those of {before.time[:10]}"
     why = reasons(drift, mean_before(earlier), config.daily)
-    if config.baseline and config.profile != COMPAT:
-        from skill_health.lint.baseline import with_baseline
-
-        report = with_baseline(report, root, config, None, False)
-    kept = render_snapshot(report, result)
+    kept = render_snapshot(left, result)
     notes = (*report.warnings, *filter(None, [revision.note, note]))
     routing = read_routing(folder, texts_now(root, result.facts))
     names = {own.name for own in summaries(result.facts).values()}
     effects = read_effects(folder, lambda: digests_now(root, result.entries, result.facts), names)
-    return DailyOutcome(today, earlier, drift, why, kept, report.prefix, notes, config, routing, effects, risk)
+    return DailyOutcome(
+        today, earlier, drift, why, kept, report.prefix, notes, config, grade_skills(left), left.baselined, routing,
+        effects, risk,
+    )  # fmt: skip
 
 
 def as_text(outcome: DailyOutcome, color: bool = False) -> str:
@@ -274,8 +278,11 @@ def _head(outcome: DailyOutcome) -> list[str]:
 
 
 def _collection(outcome: DailyOutcome) -> list[str]:
-    graded = f"lint: {count_grades(outcome.today.grades.values())}"
-    return [*drift_report.collection(outcome.drift, outcome.earlier), *([graded] if outcome.today.grades else [])]
+    lines, known = list(drift_report.collection(outcome.drift, outcome.earlier)), outcome.known
+    if outcome.grades:
+        left_out = f", without the {known:,} finding{'s' * (known != 1)} in the baseline" if known else ""
+        lines.append(f"lint: {count_grades(outcome.grades.values())}{left_out}")
+    return lines
 
 
 def _rule_names() -> dict[str, str]:

@@ -14,7 +14,6 @@ from skill_health.daily.drift import NO_SKILL
 from skill_health.discovery.changes import Revision
 from skill_health.discovery.corpus import Entry
 from skill_health.documents.daily_run import DailyClaims, DailyRun, DailySkill, DailySummary
-from skill_health.documents.skill_grades import SkillGrade, grade_skills
 from skill_health.lint.pipeline import LintResult
 from skill_health.lint.report import LintReport
 from skill_health.profiles import COMPAT, load_profile
@@ -37,14 +36,13 @@ class TodayRun:
     """A run: its `line`, and what is behind it.
 
     `findings` are keyed by the skill ("" for none) and then by their content; `reviews` are the claims that are stale
-    or due soon, by id. `grades` are the verdicts of lint, whatever a baseline knows.
+    or due soon, by id.
     """
 
     line: DailyRun
     findings: Mapping[str, Mapping[str, Sequence[Finding]]]
     scores: Mapping[str, Score]
     reviews: Mapping[str, Review]
-    grades: Mapping[str, SkillGrade]
 
 
 def check_today(
@@ -92,7 +90,7 @@ def check_today(
         else None,
     )  # fmt: skip
     named = {escape_surrogates(path): score for path, score in scores.items()}
-    return TodayRun(line, findings, named, due | overdue, grade_skills(report))
+    return TodayRun(line, findings, named, due | overdue)
 
 
 def content_key(finding: Finding, folder: str) -> str:

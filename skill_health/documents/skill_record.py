@@ -126,7 +126,7 @@ class SkillHealth(Record, frozen=True, kw_only=True):
     state: Literal["ok", "failed"]
     """Whether lint finds nothing that fails it."""
     grade: SkillGrade
-    """The verdict of lint: needs work where there are findings from `needs-work` on, or a reason to look at it."""
+    """The verdict of lint: needs work where there are findings from `needs-work` on, or the score is flagged."""
     score: Amount | None
     """Null where it cannot be scored. Above 1 only under the profile plan-v2.3.0."""
     flags: tuple[str, ...]

@@ -256,7 +256,7 @@ def suggest_commands(plan: SetupPlan) -> Iterator[str]:
 def _record_baseline(plan: SetupPlan, file: SetupFile, dry_run: bool) -> int:
     """Record today's findings, unless it is a dry run. Returns how many there are."""
     from skill_health.config.settings import config_with
-    from skill_health.lint.baseline import with_baseline
+    from skill_health.lint.baseline import rewrite_baseline
     from skill_health.lint.pipeline import lint
 
     name = os.path.relpath(file.place, plan.root)
@@ -264,7 +264,7 @@ def _record_baseline(plan: SetupPlan, file: SetupFile, dry_run: bool) -> int:
     report, _ = lint((plan.root,), plan.root, config, date.today())
     if not dry_run:
         # Known entries keep their reasons; the file that is replaced is the one that is read.
-        with_baseline(report, plan.root, config_with(config, baseline=name), _REASON, True)
+        rewrite_baseline(report, plan.root, config_with(config, baseline=name), _REASON, True)
     return len(report.findings)
 
 

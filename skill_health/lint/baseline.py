@@ -35,28 +35,38 @@ Baseline = dict[str, list[BaselineEntry]]
 """The entries by their content key."""
 
 
-def with_baseline(report: LintReport, root: str, config: Config, reason: str | None, grow: bool) -> LintReport:
-    """The report without the findings that the baseline knows; with a `reason`, the baseline is rewritten first.
+def without_known(report: LintReport, root: str, config: Config) -> LintReport:
+    """The report without the findings that the baseline of the collection knows, if it has one.
+
+    An entry counts once: a second finding with the same content is new. Raises UsageError where it cannot be read.
+    """
+    return _without(report, read_known(root, config))
+
+
+def _without(report: LintReport, known: Baseline) -> LintReport:
+    left = drop_known(report.findings, known)
+    return report._replace(findings=tuple(left), baselined=len(report.findings) - len(left))
+
+
+def rewrite_baseline(report: LintReport, root: str, config: Config, reason: str, grow: bool) -> LintReport:
+    """The report without the findings that the baseline knows, once it is rewritten.
 
     Rewriting drops the entries that no longer occur and adds new findings only where `grow` allows it or no
-    baseline exists yet. An entry counts once: a second finding with the same content is new.
+    baseline exists yet.
     """
     path = stay_inside(os.path.join(root, config.baseline or BASELINE), git_top(root) or root)
     fresh = not os.path.exists(path)
-    known = {} if fresh and (reason is not None or not config.baseline) else read_baseline(path)
-    if reason is not None:
-        if not reason.strip():
-            raise UsageError("--write-baseline needs a reason, which every entry keeps")
-        known = _rewritten(report, root, known, reason, grow or fresh)
-        write_text(path, _dump(known))
-    left = drop_known(report.findings, known)
-    notes = list(report.warnings)
-    if reason is not None:
-        total = sum(map(len, known.values()))
-        notes.append(f"wrote {config.baseline or BASELINE}: {total} finding{'s' * (total != 1)}")
-        if left:
-            notes.append(f"not added to the baseline: {len(left)} findings; --grow-baseline adds them")
-    return report._replace(findings=tuple(left), baselined=len(report.findings) - len(left), warnings=tuple(notes))
+    known = {} if fresh else read_baseline(path)
+    if not reason.strip():
+        raise UsageError("--write-baseline needs a reason, which every entry keeps")
+    known = _rewritten(report, root, known, reason, grow or fresh)
+    write_text(path, _dump(known))
+    left = _without(report, known)
+    total, more = sum(map(len, known.values())), len(left.findings)
+    notes = [f"wrote {config.baseline or BASELINE}: {total} finding{'s' * (total != 1)}"]
+    if more:
+        notes.append(f"not added to the baseline: {more} findings; --grow-baseline adds them")
+    return left._replace(warnings=(*report.warnings, *notes))
 
 
 def read_known(root: str, config: Config) -> Baseline:

@@ -72,7 +72,7 @@ def _graded(grade: SkillGrade, text: str, value: float | None) -> tuple[str, Ton
 def _routing(page: Page, skill: SkillRecord | None) -> tuple[str, Tone]:
     """How often the right skill comes first by the best model that was really asked, or this skill where it is due."""
     if skill is not None and skill.routing.state == "fix first":
-        return "fix health first", "unknown"
+        return "fix lint first", "unknown"
     runs: list[tuple[RouterRunRecord | SkillRouted, Interval, int]] = [
         *((each, each.top1, each.n) for each in (page.status.routing if skill is None else ())),
         *((each, each.recall, each.recall.n) for each in (skill.routing.models if skill else ())),

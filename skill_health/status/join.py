@@ -17,9 +17,9 @@ from skill_health.discovery.evaluations import eval_material
 from skill_health.discovery.plugins import Plugins
 from skill_health.documents.daily_run import DailyRun
 from skill_health.documents.effect_history import read_effects
+from skill_health.lint.baseline import without_known
 from skill_health.lint.pipeline import LintResult, lint
-from skill_health.lint.report import BASELINE, LintReport
-from skill_health.profiles import COMPAT
+from skill_health.lint.report import LintReport
 from skill_health.status.composed import read_composed
 from skill_health.status.judged import read_judged
 from skill_health.status.next_steps import CommandBuilder
@@ -147,11 +147,7 @@ def read_joined(
 ) -> JoinedRecords:  # fmt: skip
     """The same together with the lint run behind it, for whoever shows more of it than the records do."""
     whole, result = lint(paths, root, config, as_of, jobs, use_cache, score=True)
-    report = whole
-    if config.profile != COMPAT and (config.baseline or os.path.exists(os.path.join(root, BASELINE))):
-        from skill_health.lint.baseline import with_baseline
-
-        report = with_baseline(report, root, config, None, False)
+    report = without_known(whole, root, config)
     routed = read_skill_routing(folder, texts_now(root, result.facts))
     digests = digests_now(root, result.entries, result.facts)
     effects = read_effects(folder, lambda: digests, tuple(digests))

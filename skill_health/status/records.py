@@ -88,7 +88,7 @@ def read_skill_routing(folder: str, descriptions: Mapping[str, str]) -> RoutedSk
 
 
 def _rank(run: ModelRouting) -> tuple[bool, bool, bool, float, str]:
-    """Whoever answered for real, soundly and to all prompts comes first, and of those the best."""
+    """Whoever answered for real, in a run to be trusted and to all prompts comes first, and of those the best."""
     return (
         run.simulated,
         run.trusted is False,
@@ -269,7 +269,7 @@ def share_of(each: SkillRouted) -> tuple[float | None, float | None, float | Non
 
 
 def decides(each: SkillRouted) -> bool:
-    """Whether a figure of routing is one of a model that was really asked, in a sound run, of a skill as it is."""
+    """Whether a figure of routing is one of a model that was really asked, in a trusted run, of a skill as it is."""
     real = not each.simulated and not each.local
     return real and each.trusted is not False and not each.changed and each.recall.value is not None
 

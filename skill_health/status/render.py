@@ -59,7 +59,7 @@ WITH_PAIRS = "with others"
 LOOK = "!"
 _SIGNS = "; ".join(f"{each.value.sign} {each.value.meaning.partition(';')[0]}" for each in Caveat if each.value.sign)
 MARKS = (
-    f"health: the score, {LOOK} where there is a reason to look. recall: of the requests that are for the skill, by the best "
+    f"health: the score, {LOOK} where it needs work. recall: of the requests that are for the skill, by the best "
     "model, with its 95 % interval and n calls. effect: success with the skill less that without, in percentage points, "
     f"with its 95 % interval and n tasks. {_SIGNS}; "
     f"{LOOK} most requests are lost."

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from records_made import EFFECT, FOUND, figure, health_of, skill_record
 
+from skill_health.api.linting import check_paths
 from skill_health.config.settings import Config
+from skill_health.daily.run import as_text as daily_text
+from skill_health.daily.run import run_daily
 from skill_health.documents.effect_history import VERDICTS, ModelEffect
 from skill_health.documents.skill_grades import (
     SkillGrade,
@@ -25,9 +30,12 @@ from skill_health.documents.skill_grades import (
     reaches,
 )
 from skill_health.documents.skill_record import SkillRecord, SkillRouted
+from skill_health.lint.baseline import rewrite_baseline
 from skill_health.lint.pipeline import lint
+from skill_health.lint.report import BASELINE, LintReport
+from skill_health.page.data.gather import read_page
 from skill_health.page.verdict.verdicts import answers_of, verdict
-from skill_health.rules._api import Severity
+from skill_health.rules._api import Finding, Severity
 from skill_health.status.join import read_joined
 from skill_health.status.next_steps import CommandBuilder
 from skill_health.status.records import _benefit, _route
@@ -133,6 +141,14 @@ def test_lint_is_graded_by_what_the_configuration_says(
     assert (grade is PASSING) == (not flagged and not reaches(counts, fail_on) and not reaches(counts, needs_work))
 
 
+def write_skills(root: Path) -> None:
+    """One skill without a finding, one with a warning, one with errors."""
+    for name, text, more in (("good", "", ""), ("long", "[x](gone.md)\n", ""), ("bad", "", "plums " * 300)):
+        head = f"---\nname: {name}\ndescription: Sorts plums by size. Use when plums are to be sorted. {more}\n---\n"
+        (root / name).mkdir()
+        (root / name / "SKILL.md").write_text(f"{head}# Plums\n\nSort them.\n{text}", encoding="utf-8")
+
+
 @pytest.mark.parametrize(("fail_on", "needs_work", "expected"), [
     ("error", "warning", {"good": PASSING, "long": WORK, "bad": FAIL}),
     ("never", "never", {"good": PASSING, "long": WORK, "bad": WORK}),
@@ -141,11 +157,7 @@ def test_lint_is_graded_by_what_the_configuration_says(
 def test_lint_and_status_show_the_same(
     fail_on: str, needs_work: str, expected: dict[str, SkillGrade], tmp_path: Path
 ) -> None:
-    body = "# Plums\n\nSort them.\n"
-    for name, text, more in (("good", "", ""), ("long", "[x](gone.md)\n", ""), ("bad", "", "plums " * 300)):
-        head = f"---\nname: {name}\ndescription: Sorts plums by size. Use when plums are to be sorted. {more}\n---\n"
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "SKILL.md").write_text(head + body + text, encoding="utf-8")
+    write_skills(tmp_path)
     config = Config(fail_on=fail_on, needs_work=needs_work)
     report, _ = lint((str(tmp_path),), str(tmp_path), config, date(2026, 11, 20), 1, False, score=True)
     grades = grade_skills(report)
@@ -154,3 +166,69 @@ def test_lint_and_status_show_the_same(
     assert {each.path: each.health.grade for each in joined.status.records} == grades
     assert count_grades(grades.values()) == count_grades(each.grade for each in joined.status.records)
     assert grade_skills(report.at_least("error")) in ({}, grades), "what is hidden is not graded"
+
+
+DAY = date(2026, 11, 20)
+
+
+@pytest.fixture(scope="module")
+def plums(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[Finding, ...]]:
+    """A collection, and all that lint finds in it."""
+    root = tmp_path_factory.mktemp("plums")
+    write_skills(root)
+    report, _ = lint((str(root),), str(root), Config(), DAY, 1, False)
+    return root, report.findings
+
+
+def check_baseline(root: Path, known: Sequence[Finding], config: Config) -> LintReport:
+    """Everybody shows the grades of what such a baseline leaves; scores and the history know nothing of it."""
+    asked, where = (str(root),), str(root)
+    for name in (BASELINE, "known.json"):
+        (root / name).unlink(missing_ok=True)
+    whole, _ = lint(asked, where, config, DAY, 1, False, score=True)
+    bare = config._replace(baseline="")
+    before = run_daily(asked, where, bare, DAY, "2026-11-20T04:00:00Z", where, 1, False)
+    rewrite_baseline(whole._replace(findings=tuple(known)), where, config, "accepted", True)
+    left, _ = check_paths(asked, None, config._asdict(), DAY, True, False, 1)
+    grades = grade_skills(left)
+    assert left.baselined == len(known) and len(left.findings) == len(whole.findings) - len(known)
+    joined = read_joined(asked, where, config, DAY, "", 1, False)
+    assert {each.path: each.health.grade for each in joined.status.records} == grades
+    page = read_page(asked, where, config, DAY, "", 1, False)
+    assert {path: answers_of(each)[0].grade for path, each in zip(grades, page.status.skills, strict=True)} == grades
+    assert page.answers[1].grade is grade_all(grades.values())
+    assert count_grades(grades.values()) in page.answers[1].reason
+    today = run_daily(asked, where, config, DAY, "2026-11-20T04:00:00Z", where, 1, False)
+    assert today.grades == grades and today.known == len(known)
+    said = next(line.strip() for line in daily_text(today).splitlines() if line.strip().startswith("lint: "))
+    assert said.partition(", without")[0] == f"lint: {count_grades(grades.values())}"
+    assert (", without the " in said) == bool(known)
+    assert today.today.line == before.today.line, "the score, the history and the drift are of all findings"
+    assert {path: each["grade"] for path, each in snapshot_skills(today.snapshot).items()} == grades
+    return left
+
+
+def snapshot_skills(text: str) -> dict[str, Any]:
+    return {each["path"]: each for each in json.loads(text)["skills"]}
+
+
+@pytest.mark.parametrize("name", ["", "known.json"], ids=["where it is looked for", "where the configuration says"])
+def test_what_a_baseline_knows_fails_nothing_anywhere(name: str, plums: tuple[Path, tuple[Finding, ...]]) -> None:
+    root, found = plums
+    assert any(each.severity is Severity.ERROR for each in found)
+    left = check_baseline(root, found, Config(baseline=name))
+    assert not left.findings and FAIL not in grade_skills(left).values()
+
+
+@pytest.mark.slow
+@given(st.data(), *[st.sampled_from(["error", "warning", "info", "never"])] * 2, st.sampled_from(["", "known.json"]))
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_a_baseline_knows_all_show_the_same(
+    plums: tuple[Path, tuple[Finding, ...]], data: Any, fail_on: str, needs_work: str, name: str
+) -> None:
+    root, found = plums
+    known = data.draw(st.lists(st.sampled_from(found), unique=True))
+    left = check_baseline(root, known, Config(fail_on=fail_on, needs_work=needs_work, baseline=name))
+    for path, grade in grade_skills(left).items():
+        failing = {each.severity: 1 for each in left.findings if each.skill == path}
+        assert (grade is FAIL) == reaches(failing, fail_on)

@@ -65,15 +65,19 @@ def collection(
         ([], "", "unknown", "no model was asked"),
         ([[routed(simulated=True)]], "", "unknown", "no model was asked: the runs are simulated"),
         ([[routed(local=True)]], "", "unknown", f"no model was asked; by word counts alone, {TOP}"),
-        ([[routed()]] * 2, "", "good", f"{TOP}; of 2 skills 2 certainly found"),
-        ([[routed()], [routed(LOST)]], "", "bad", f"{TOP}; of 2 skills 1 certainly found, 1 lost"),
-        ([[routed(FEW)]] * 3, "partly known", "warn", f"{TOP}; of 3 skills 3 with too few prompts to say"),
-        ([[routed()], []], "partly known", "warn", "of 2 skills 1 certainly found, 1 not asked for"),
-        ([[routed(changed=True)]], "out of date", "unknown", "of 1 skill 1 changed since"),
-        ([[routed(changed=True)], [routed()]], "partly known", "warn", "1 certainly found, 1 changed since"),
-        ([[routed(trusted=False)]], "untrusted", "unknown", "1 asked in a run that failed its check; the instrument"),
+        ([[routed()]] * 2, "", "good", f"{TOP}; of 2 skills 2 pass"),
+        ([[routed()], [routed(LOST)]], "", "bad", f"{TOP}; of 2 skills 1 fails (most requests lost), 1 passes"),
+        ([[routed(FEW)]] * 3, "partly known", "warn", f"{TOP}; of 3 skills 3 need work (too few prompts to say)"),
+        ([[routed()], []], "partly known", "warn", "of 2 skills 1 not measured (not asked for), 1 passes"),
+        ([[routed(changed=True)]], "out of date", "unknown", "of 1 skill 1 not measured (changed since)"),
+        ([[routed(changed=True)], [routed()]], "partly known", "warn", "1 not measured (changed since), 1 passes"),
+        ([[routed(changed=True)], [], []], "unclear", "unknown", "3 not measured (1 changed since, 2 not asked for)"),
+        (
+            [[routed(trusted=False)]], "untrusted", "unknown",
+            "1 not measured (asked in a run that failed its check); the instrument",
+        ),
         ([[routed(LOST, trusted=False)]], "untrusted", "unknown", "; the instrument check failed"),
-        ([[routed(selection="sweep")]], "partly known", "warn", "1 certainly found; some prompts only"),
+        ([[routed(selection="sweep")]], "partly known", "warn", "1 passes; some prompts only"),
         ([[routed(), routed(LOST, model="maker:b")]], "", "bad", "best of 2 models maker:m: right skill for"),
     ],
 )  # fmt: skip
@@ -89,7 +93,7 @@ def test_routing(routes: list[list[SkillRouted]], word: str, tone: str, reason: 
 def test_the_figures_of_the_run_as_a_whole_are_told() -> None:
     few = routing(collection([[routed(FEW)]], runs=[replace(RUN, low=0.3)]))
     assert (few.detail, few.tone) == ("partly known", "warn")
-    assert "of 1 skill 1 with too few prompts to say" in few.reason
+    assert "of 1 skill 1 needs work (too few prompts to say)" in few.reason
     one = routing(collection([[routed()]], runs=[replace(RUN, n=1, top1_n=1, top1=1.0, low=None, high=None)]))
     assert (one.detail, one.tone) == ("", "good")
     assert "100.0 % [–] of 1 call; of 1 skill" in one.reason

@@ -120,14 +120,26 @@ def _changed(each: ModelEffect, lines: Sequence[ModelEffect]) -> int:
     return sum(line.model == each.model and line.changed is True for line in lines)
 
 
-_STANDINGS: dict[Standing, str] = {
-    "found": "certainly found",
-    "lost": "lost",
-    "few": "with too few prompts to say",
-    "changed": "changed since",
-    "untrusted": "asked in a run that failed its check",
-    "none": "not asked for",
+_STANDINGS: Mapping[SkillGrade, Mapping[Standing, str]] = {
+    SkillGrade.FAIL: {"lost": "most requests lost"},
+    SkillGrade.NEEDS_WORK: {"few": "too few prompts to say"},
+    SkillGrade.NOT_MEASURED: {
+        "changed": "changed since",
+        "untrusted": "asked in a run that failed its check",
+        "none": "not asked for",
+    },
+    SkillGrade.PASSING: {"found": ""},
 }
+
+
+def _count_standings(counts: Counter[Standing]) -> Iterator[str]:
+    """So many skills of each grade and why: "1 fails (most requests lost)", "3 not measured (2 changed since, …)"."""
+    for grade, reasons in _STANDINGS.items():
+        n = sum(counts[each] for each in reasons)
+        told = {text: counts[each] for each, text in reasons.items() if text and counts[each]}
+        why = ", ".join(text if own == n else f"{own:,} {text}" for text, own in told.items())
+        if n:
+            yield f"{grade.predicate(n)} ({why})" if why else grade.predicate(n)
 
 
 def routing(status: CollectionStatus) -> SkillVerdict:
@@ -142,7 +154,7 @@ def routing(status: CollectionStatus) -> SkillVerdict:
     # A skill that fails the first question, or that hosts do not list, cannot be expected to be found.
     asked = [each for each in status.records if each.health.state != "failed" and each.routing.state != "not listed"]
     counts = Counter(standing(each) for each in asked)
-    told = ", ".join(f"{counts[key]} {text}" for key, text in _STANDINGS.items() if counts[key])
+    told = ", ".join(_count_standings(counts))
     reason = f"{_best(best, len(real))}; of {skills(len(asked))} {told or 'none can be asked for'}{_marks(best)}"
     place = replace(status.place, model=best.model)
     grade, detail = _routing_grade(best, counts, len(asked))

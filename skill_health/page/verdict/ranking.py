@@ -19,7 +19,7 @@ VERDICTS = (
 def route_rank(
     simulated: bool, known: bool, local: bool, changed: bool | None, trusted: bool | None
 ) -> tuple[bool, ...]:
-    """Sorts routing figures: those of models before those of scripts, sound and current ones before others."""
+    """Sorts routing figures: those of models before those of scripts, current and trusted ones before others."""
     return simulated, not known, local, bool(changed), trusted is False
 
 
