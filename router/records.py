@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,6 +14,17 @@ from skill_health.documents.router_result import RoutingResult as RoutingResult
 from skill_health.documents.router_result import Status as Status
 
 Mode = Literal["text", "json_schema"]
+FROM_TEMPLATE = "from-template"
+"""The tag of requests that were filled from what a skill says of itself."""
+
+
+def warn_of_templates(prompts: Sequence[Prompt]) -> Iterator[str]:
+    """What figures on requests from templates lack, with how many these are; nothing where there is none."""
+    if filled := sum(FROM_TEMPLATE in prompt.tags for prompt in prompts):
+        yield (
+            f"{filled} of {len(prompts)} prompts come{'s' * (filled == 1)} from templates: they share words "
+            "with the descriptions, so that they are found more easily than what people write."
+        )
 
 
 @dataclass(frozen=True, slots=True)

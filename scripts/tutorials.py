@@ -1,8 +1,8 @@
 """Runs the tutorials: writes their files, runs their commands, and puts the output into the pages.
 
 A fenced block `console` holds commands ("$ ...") with what they print; a block whose info string names a path after the
-language is that file. A line "…" stands for any number of lines. What differs from run to run (times, the names of
-runs, commits) is not compared.
+language is that file; one with fences in it stands between longer ones. A line "…" stands for any number of lines. What
+differs from run to run (times, the names of runs, commits) is not compared.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "tutorials"
-FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^(`{3,})(\w+)(?: (\S+))?\n(.*?)^\1$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*)\n", re.MULTILINE)
 CHANGING = (
     (re.compile(r"\b\d{8}T\d{6}Z-[0-9a-f]{8}\b"), "RUN"),
@@ -77,7 +77,7 @@ def plain(text: str) -> str:
 def rerun(text: str, folder: Path) -> Iterator[tuple[str, str, str]]:
     """Each command of a page, what the page shows, and what it prints now, in order; writes files on the way."""
     shell = Shell(folder)
-    for language, path, body in FENCE.findall(text):
+    for _, language, path, body in FENCE.findall(text):
         if path:
             (shell.cwd / path).parent.mkdir(parents=True, exist_ok=True)
             (shell.cwd / path).write_text(body, encoding="utf-8")

@@ -50,8 +50,13 @@ def test_what_is_compared(tutorials: ModuleType, shown: str, printed: str, same:
     assert tutorials.alike(shown, printed) is same
 
 
+def test_a_file_with_fences_in_it_stands_between_longer_ones(tutorials: ModuleType, tmp_path: Path) -> None:
+    page = "````markdown a.md\n```sh\nls\n```\n````\n\n```console\n$ cat a.md\n```\n"
+    assert list(tutorials.rerun(page, tmp_path)) == [("cat a.md", "", "```sh\nls\n```\n")]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_links_lead_somewhere(page: Path) -> None:
-    text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+    text = re.sub(r"(`{3,}).*?\1(?!`)", "", page.read_text("utf-8"), flags=re.DOTALL)
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
         assert (page.parent / target).exists(), target

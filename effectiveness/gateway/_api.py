@@ -37,7 +37,7 @@ class GatewayLimits:
     `closed` refuses every call of a model and only keeps what was asked: a probe. `watch` are the names (with
     descriptions) that are looked for in what the agent sends. `telling` are lines of each skill's body: where they
     stand in a conversation, the agent has been given that skill to read. `end_after` says why no further call may be
-    made after so many answers to requests that had tools; "" as long as one may.
+    made after so many answers to requests that had tools, and whether a skill was given by then; "" as long as one may.
     """
 
     key: str
@@ -49,7 +49,7 @@ class GatewayLimits:
     closed: bool = False
     watch: Mapping[str, str] = field(default_factory=dict)
     telling: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    end_after: Callable[[int], str] | None = None
+    end_after: Callable[[int, bool], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -259,7 +259,7 @@ class Ledger:
             return seen.error
         if limits.max_requests is not None and self._sent >= limits.max_requests:
             return self._capped(f"the trial has made the {limits.max_requests:,} calls of a model that it may")
-        if limits.end_after is not None and (why := limits.end_after(seen.turns)):
+        if limits.end_after is not None and (why := limits.end_after(seen.turns, bool(self._watcher.given))):
             return self._capped(why)
         if limits.max_usd is not None and self._spent >= limits.max_usd and not (limits.price and limits.price.free):
             return self._capped(f"the trial has spent ${self._spent:.4f}; its cap is ${limits.max_usd:.4f}")

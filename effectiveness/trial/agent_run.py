@@ -58,7 +58,7 @@ def watched(cell: TrialSpec) -> dict[str, str]:
 
 @asynccontextmanager
 async def open_line(
-    cell: TrialSpec, at: Workplace, closed: bool = False, end_after: Callable[[int], str] | None = None
+    cell: TrialSpec, at: Workplace, closed: bool = False, end_after: Callable[[int, bool], str] | None = None
 ) -> AsyncIterator[GatewaySession]:
     """The way to the model of a cell; there is nothing behind it for an agent that asks none.
 

@@ -14,7 +14,9 @@ from skill_health.bench.progress import Progress, write_progress
 from skill_health.bench.run_folder import drop_reports
 from skill_health.bench.schedule import GRACE, INTERRUPTED, RunOutcome, interruptible
 from skill_health.core.errors import GateError
+from skill_health.documents._record import convert_record
 from skill_health.documents.router_check import ModelVerdict
+from skill_health.documents.router_result import RoutingResult
 from skill_health.router.history import record_run
 from skill_health.router.instrument.check import InstrumentCheck, check_plan, stored_verdicts, write_check
 from skill_health.router.instrument.finished import judge_finished
@@ -31,7 +33,11 @@ AT_ONCE = 64
 
 @dataclass(frozen=True, slots=True)
 class RouterRunOptions:
-    """How a run is made, which is no part of what it asks."""
+    """How a run is made, which is no part of what it asks.
+
+    Caps count the attempts and dollars `before` it, too, where a command makes several runs. `checked`: one of these
+    has made the instrument check.
+    """
 
     max_runs: int | None = None
     max_usd: float | None = None
@@ -39,6 +45,23 @@ class RouterRunOptions:
     despite_check: bool = False
     quiet: bool = False
     grace: float = GRACE
+    before: tuple[int, float] = (0, 0.0)
+    checked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredRun:
+    """The results of a run that are there, and the verdicts of its instrument check.
+
+    `left`, `reason` and `capped` are as in `RunOutcome`; `spent` are the attempts and dollars of this run alone.
+    """
+
+    results: tuple[RoutingResult, ...]
+    verdicts: tuple[ModelVerdict, ...]
+    left: int
+    reason: str
+    capped: bool
+    spent: tuple[int, float]
 
 
 def conduct(prepared: PreparedSweep, terms: RouterRunOptions, stream: TextIO | None) -> RunOutcome:
@@ -49,29 +72,58 @@ def conduct(prepared: PreparedSweep, terms: RouterRunOptions, stream: TextIO | N
     whatever happens.
     """
     with prepared.place.open(prepared.keys) as journal:
-        for problem in journal.past.problems:
-            write_progress(stream, f"{problem}\n")
         drop_reports(journal.folder)
-        conductor = _Conductor(prepared, terms, stream, journal, _budget(prepared, terms, journal))
-        try:
-            reason = asyncio.run(conductor.run())
-        except KeyboardInterrupt:
-            reason = INTERRUPTED
+        conductor, reason = _carry_out(prepared, terms, stream, journal, _budget(prepared, terms, journal))
         runner = conductor.runner
         left = runner.left()
         if left and (reason == INTERRUPTED or not journal.results):
             return RunOutcome(journal.folder, left, reason, bool(runner.capped))
-        if not left:
-            journal.finish(prepared.plan.keys())
         return replace(_written(prepared, journal, conductor.verdicts, left), reason=reason, capped=bool(runner.capped))
+
+
+def answer_prompts(prepared: PreparedSweep, terms: RouterRunOptions, stream: TextIO | None) -> AnsweredRun:
+    """Make the calls as `conduct` does, and write their results and the check alone: no report, no history.
+
+    A run without reports is not over: the same one finds these results, and asks for what is missing. Raises as
+    `conduct` does.
+    """
+    with prepared.place.open(prepared.keys) as journal:
+        budget = _budget(prepared, terms, journal)
+        conductor, reason = _carry_out(prepared, terms, stream, journal, budget)
+        runner, (attempts, usd) = conductor.runner, terms.before
+        return AnsweredRun(
+            results=tuple(convert_record(record, RoutingResult) for record in journal.results.values()),
+            verdicts=conductor.verdicts,
+            left=runner.left(),
+            reason=reason,
+            capped=bool(runner.capped),
+            spent=(budget.attempts - attempts, round(budget.spent - usd, 9)),
+        )
+
+
+def _carry_out(
+    prepared: PreparedSweep, terms: RouterRunOptions, stream: TextIO | None, journal: Journal, budget: Budget
+) -> tuple[_Conductor, str]:
+    """Make the calls, and say why they ended early, "" where they did not."""
+    for problem in journal.past.problems:
+        write_progress(stream, f"{problem}\n")
+    conductor = _Conductor(prepared, terms, stream, journal, budget)
+    try:
+        reason = asyncio.run(conductor.run())
+    except KeyboardInterrupt:
+        reason = INTERRUPTED
+    if not conductor.runner.left():
+        journal.finish(prepared.plan.keys())
+    return conductor, reason
 
 
 def _budget(prepared: PreparedSweep, terms: RouterRunOptions, journal: Journal) -> Budget:
     """The caps, with what earlier processes spent: by their attempts, and not less than their results took."""
     wired = {model.spec for model in prepared.plan.models if model.wired}
     attempts, usd = spent_on(journal.results.values(), wired)
-    past = journal.past
-    return Budget(terms.max_runs, terms.max_usd, attempts=max(past.attempts, attempts), spent=max(past.usd, usd))
+    past, (calls, dollars) = journal.past, terms.before
+    attempts, usd = max(past.attempts, attempts), max(past.usd, usd)
+    return Budget(terms.max_runs, terms.max_usd, attempts=calls + attempts, spent=dollars + usd)
 
 
 class _Conductor:
@@ -90,7 +142,7 @@ class _Conductor:
         plan, terms = self._prepared.plan, self._terms
         try:
             if self.runner.left():
-                if stop := await self._check():
+                if not terms.checked and (stop := await self._check()):
                     return stop
                 with self._progress() as progress, interruptible(self._interrupted):
                     self.runner.on_result = lambda result: progress.update(result.status, self._spent())

@@ -9,7 +9,7 @@ from skill_health import stats
 from skill_health.documents._record import Figure
 from skill_health.documents.router_manifest import RouterManifest
 from skill_health.documents.router_report import DetectableDifference
-from skill_health.router.records import Mode
+from skill_health.router.records import Mode, warn_of_templates
 from skill_health.router.scores.judge import NULL, WHY, ModelScores, RoutingRunFacts, RunScores
 from skill_health.router.scores.metrics import PRIMARY
 from skill_health.router.splits import TRAIN
@@ -72,6 +72,7 @@ def _notes(sheet: RunScores, manifest: RouterManifest) -> Iterator[str]:
     for column in sheet.columns:
         if not column.scored:
             yield f"{column.model.spec}: not testable, because no call has a score."
+    yield from warn_of_templates(list(facts.prompts.values()))
     yield from _tuned(facts)
     yield from _read_more(manifest)
     if manifest.selection.kind != "all":

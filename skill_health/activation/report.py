@@ -38,6 +38,7 @@ from skill_health.documents.activation_report import (
 from skill_health.documents.activation_result import LoadResult
 from skill_health.documents.effect_manifest import FrozenAgent
 from skill_health.documents.router_manifest import Prompt
+from skill_health.router.records import warn_of_templates
 from skill_health.router.scores.numbers import not_testable, number
 from skill_health.stats.intervals import clustered_quantile
 from skill_health.text.near import list_some
@@ -261,6 +262,7 @@ def _notes(manifest: ActivationManifest, rows: Sequence[LoadRow]) -> Iterator[st
     for model in manifest.models:
         if model.unproved:
             yield f"{model.spec} ran under a weaker proof: {model.unproved}."
+    yield from warn_of_templates(manifest.prompts)
     asked = {prompt.expected for prompt in manifest.prompts if prompt.expected}
     if len(asked) < _FEW_SKILLS:
         yield f"Prompts ask for {count(len(asked), 'skill')}: the figures say little about other skills."

@@ -6,9 +6,9 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from skill_health.documents._record import Count, Figure, Record, Share
+from skill_health.documents._record import Amount, Count, Figure, Record, Share
 
-SuggestionVerdict = Literal["better", "not_confirmed", "no_better", "no_candidate"]
+SuggestionVerdict = Literal["better", "not_confirmed", "no_better", "no_candidate", "not_testable"]
 
 
 class SuggestionReport(Record, frozen=True, kw_only=True):
@@ -20,16 +20,31 @@ class SuggestionReport(Record, frozen=True, kw_only=True):
     skill: str
     verdict: SuggestionVerdict
     """better: the sealed prompts confirm it; not_confirmed: they do not; no_better: no candidate was ahead on the
-    others, and the sealed ones were left alone; no_candidate: none was fit to be measured.
+    others, and the sealed ones were left alone; no_candidate: none was fit to be measured;
+    not_testable: models left too many prompts without an answer.
     """
     measured_by: tuple[str, ...]
-    """The routers; a prompt counts by the share of them that put the right skill first."""
+    """The free routers, or the models where some were asked: these alone decide. A prompt counts by the share of
+    routers, or by the mean over models of the share of answers, that put the right skill first.
+    """
+    beside: tuple[str, ...] = ()
+    """The free routers that are shown beside models, and decide nothing."""
+    replications: Annotated[int, Meta(ge=1)] = 1
+    """How often each model was asked each prompt."""
+    cost_usd: Amount | None = 0.0
+    """What the answers of the models that measured cost; null where that is not known."""
+    runs: tuple[str, ...] = ()
+    """The runs of the models, in the order in which they were made."""
     today: Share | None
-    """The share of prompts to select on that today's description routes right; null where there are none."""
+    """The share of prompts to select on that today's description routes right; null where nothing was measured."""
+    today_beside: Share | None = None
+    """The same by the routers beside."""
     train: Count
-    """How many prompts candidates were selected on."""
+    """How many prompts there are to select on."""
+    answered: Count
+    """How many of them have an answer of each model under each description: candidates were compared on these."""
     train_clusters: Count
-    """How many of them are independent."""
+    """How many of those are independent."""
     sealed: Count
     """How many prompts are sealed."""
     candidates: tuple[MeasuredCandidate, ...]
@@ -52,6 +67,8 @@ class MeasuredCandidate(Record, frozen=True, kw_only=True):
     """Why it was not measured; empty where it was."""
     share: Share | None
     """The share of prompts that it routes right."""
+    beside: Share | None = None
+    """The same by the routers beside."""
     difference: Figure | None
     """Against today's description, prompt by prompt."""
 
@@ -59,9 +76,12 @@ class MeasuredCandidate(Record, frozen=True, kw_only=True):
 class SealedConfirmation(Record, frozen=True, kw_only=True):
     """The best candidate against today's description on the sealed prompts."""
 
-    today: Share
-    candidate: Share
-    difference: Figure
+    answered: Count
+    """How many of the sealed prompts have an answer of each model under both descriptions."""
+    today: Share | None
+    """The share of those that is routed right; null where too many have no answer."""
+    candidate: Share | None
+    difference: Figure | None
     """Prompt by prompt, with its interval and the p-value of the sign-flip test."""
     moved: Count
     """How many independent prompts it routes otherwise."""

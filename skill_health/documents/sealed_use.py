@@ -29,7 +29,7 @@ class SealedUse(OpenRecord, frozen=True, kw_only=True):
     after: DigestText
     """A hash of the candidate."""
     measure: DigestText
-    """A hash of what they were measured by: routers, seed, and the listing around them."""
+    """A hash of what they were measured by: routers, or models and the run of their answers, and the listing."""
     prompts: tuple[str, ...]
     """The ids of the sealed prompts."""
     seed: Count

@@ -17,13 +17,13 @@ from skill_health.registries.sources import MAX_BYTES, expand
 from skill_health.router.audit import prompt_line
 from skill_health.router.prompts._look import look_at
 from skill_health.router.prompts.plan_prompts import fits
-from skill_health.router.records import Prompt
+from skill_health.router.records import FROM_TEMPLATE, Prompt
 
 USUAL = "registries/prompts.jsonl"
 """Where prompts go in a collection that has none, unless its configuration names another file."""
 _TAGS: Mapping[PromptRole, tuple[str, ...]] = {"positive": (), "near_miss": ("near-miss",), "none": ("hard-negative",)}
 _FROM: Mapping[DraftMaker, str] = {
-    "model": "from-model", "template": "from-template", "transcript": "from-transcript",
+    "model": "from-model", "template": FROM_TEMPLATE, "transcript": "from-transcript",
 }  # fmt: skip
 
 

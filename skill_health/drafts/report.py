@@ -67,11 +67,16 @@ def _lines(report: DraftReport) -> Iterator[str]:
     yield ""
     decided = whole.unchanged + whole.edited + whole.rejected_by_person
     if decided:
-        yield f"Of {decided} drafts that a person decided on, {whole.unchanged} were accepted unchanged and {whole.edited} edited."
+        yield (
+            f"Of {_counted(decided)} that a person decided on, {whole.unchanged} were accepted unchanged and "
+            f"{whole.edited} edited."
+        )
     else:
-        yield "No person has decided on any yet: `skill-health draft review` walks through them."
+        yield "No person has decided on any yet."
     for each in report.reasons:
         yield f"  {each.drafts} rejected by {_BY[each.by]}: {clean(each.reason)}"
+    if whole.proposed:
+        yield f"{_counted(whole.proposed)} wait{'s' * (whole.proposed == 1)} for you: `skill-health draft review` walks through them."
 
 
 def _row(counts: DraftCounts) -> tuple[str, ...]:
@@ -80,6 +85,10 @@ def _row(counts: DraftCounts) -> tuple[str, ...]:
     return (
         made, str(_total(counts)), str(counts.proposed), str(counts.unchanged), str(counts.edited), str(rejected),
     )  # fmt: skip
+
+
+def _counted(drafts: int) -> str:
+    return f"{drafts} draft{'s' * (drafts != 1)}"
 
 
 def _total(counts: DraftCounts) -> int:

@@ -15,6 +15,8 @@ QUESTION = "[a]ccept  [e]dit  [r]eject REASON  [s]kip  [q]uit > "
 _HELP = "a accepts it, e opens it in $EDITOR, r REASON rejects it, s leaves it for later, q ends"
 _WIDTH = 100
 _MOST_LINES = 200
+_NAME = 9
+"""The columns that the name of a field has at least."""
 
 AskPerson = Callable[[str], str | None]
 """Show a question and return the line that was typed; None at the end of the input."""
@@ -50,21 +52,22 @@ def walk_through(desk: ReviewDesk, ask: AskPerson, edit: EditText, say: Callable
 def draft_lines(shown: ShownDraft, place: str) -> Iterator[str]:
     """A draft as safe lines; every line of a foreign text is set off."""
     yield f"{place}  {clean(shown.title)}"
+    width = max([_NAME, *(len(name) for name, _ in shown.fields)])
     for name, value in shown.fields:
-        yield from field_lines(name, value)
+        yield from field_lines(name, value, width)
     for note in shown.notes:
         yield from wrapped(f"  note: {note}", _WIDTH, "        ")
 
 
-def field_lines(name: str, value: str) -> Iterator[str]:
-    """A name and a text of any origin beside it, as safe lines."""
+def field_lines(name: str, value: str, width: int = _NAME) -> Iterator[str]:
+    """A name and a text of any origin beside it, as safe lines; the text begins in one column."""
     lines = value.split("\n")
     for at, line in enumerate(lines[:_MOST_LINES]):
-        for part in wrapped(line, _WIDTH - 13):
-            yield f"  {name if at == 0 else '':<9}| {part}"
+        for part in wrapped(line, _WIDTH - width - 4):
+            yield f"  {name if at == 0 else '':<{width}}| {part}"
             name = ""
     if len(lines) > _MOST_LINES:
-        yield f"  {'':<9}| ({len(lines) - _MOST_LINES} more lines)"
+        yield f"  {'':<{width}}| ({len(lines) - _MOST_LINES} more lines)"
 
 
 def _decide(

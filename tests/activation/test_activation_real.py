@@ -33,6 +33,7 @@ from skill_health.activation.report import build_activation_report
 from skill_health.activation.run.runs import load_activation_run
 from skill_health.documents._record import Figure
 from skill_health.documents.router_manifest import Prompt
+from skill_health.effectiveness.sandbox._quota import remove_mounted
 
 pytestmark = pytest.mark.real
 
@@ -99,6 +100,9 @@ def near_rate(prompts: tuple[Prompt, ...]) -> float:
 def planted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[Planted]]:
     needs_bubblewrap()
     plant(monkeypatch, tmp_path / "home")
+    # What is killed leaves workspaces behind, each a file system of its own where one can be mounted.
+    (jobs := tmp_path / "jobs").mkdir()
+    monkeypatch.setenv("TMPDIR", str(jobs))
     prompts = fixture_prompts()
     names = tuple(sorted(path.name for path in (ROOT / "fixtures" / "skills").iterdir()))
     with ExitStack() as stack:
@@ -109,6 +113,7 @@ def planted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[Pl
             server = stack.enter_context(LoadingServer(texts, habits, agent_module(agent).SKILLS))
             found.append(Planted(agent, provider, server, habits))
         yield found
+    remove_mounted(str(jobs))
 
 
 def write_collection(folder: Path, planted: list[Planted]) -> Path:

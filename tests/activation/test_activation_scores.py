@@ -55,6 +55,14 @@ def test_an_agent_that_does_as_labelled() -> None:
     assert (report.prompts.skill, report.prompts.none, report.prompts.near_miss) == (14, 2, 15)
 
 
+def test_prompts_from_templates_are_said() -> None:
+    prompts = [replace(PROMPTS[0], tags=("from-template",)), *PROMPTS[1:]]
+    manifest = made_manifest(prompts, SKILLS)
+    notes = build_activation_report(manifest, made_results(manifest, right())).notes
+    assert any(note.startswith(f"1 of {len(PROMPTS)} prompts comes from templates") for note in notes)
+    assert not any("templates" in note for note in report_of(right()).notes)
+
+
 def test_each_kind_of_mistake_is_counted_where_it_belongs() -> None:
     firsts = right(
         apples_0=["bread"], apples_1=[None], bread_0=["figs"], none_1=["cider"], none_2=["figs"], near_1=["apples"],

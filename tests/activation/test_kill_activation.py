@@ -19,6 +19,7 @@ from skill_health.activation.report import build_activation_report
 from skill_health.activation.run.runs import load_activation_run
 from skill_health.documents._record import TokenUsage, record_values
 from skill_health.effectiveness.sandbox._load import back_end
+from skill_health.effectiveness.sandbox._quota import remove_mounted
 
 AGENT = "planted:recall=0.6,confuse=0.2,near=0.3,stray=0.3,stay=0.3,fail=0.1,sleep=0.02"
 TRIALS, FEW = 2 * 18, 18
@@ -53,6 +54,8 @@ def nursery(collection: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
         found = Nursery(folder, arguments(collection, folder / "first", "--prompt-ids", "apples-0"))
     yield found
     found.close()
+    # A workspace may be a file system of its own, which nobody could remove as long as it is mounted.
+    remove_mounted(str(folder))
 
 
 def timeless(folder: Path) -> dict[str, object]:

@@ -114,7 +114,9 @@ def test_a_call_counts_once_it_has_come_back_and_has_not_failed() -> None:
         assert first_settled(reading, job, agent.SKILLS) == settled
 
 
-def listened(*pieces: bytes, turns: int = 4, asked: int = 0, linger: bool = False) -> AgentListener:
+def listened(
+    *pieces: bytes, turns: int = 4, asked: int = 0, given: bool = False, linger: bool = False
+) -> AgentListener:
     listener = AgentListener(agent_module("claude-code"), turns)
 
     async def hear() -> None:
@@ -124,7 +126,7 @@ def listened(*pieces: bytes, turns: int = 4, asked: int = 0, linger: bool = Fals
             await asyncio.sleep(0)
         if linger:
             await listener.stop.wait()
-        listener.end_after(asked)
+        listener.end_after(asked, given)
 
     asyncio.run(hear())
     return listener
@@ -143,9 +145,10 @@ def test_an_agent_is_ended_at_its_first_skill_its_end_or_its_turns(monkeypatch: 
     monkeypatch.setattr(load, "_LINGER", 600)
     assert listened(claude(CALL)).reason == ""
     assert listened(claude(CALL), asked=4).reason == "turns"
+    assert listened(claude(CALL), given=True).reason == "opened", "the gateway knows it first"
     assert listened(b"no JSON\n\xff\n").reason == ""
     whole = listened(stream, asked=9)
-    assert whole.stop.is_set() and whole.end_after(9) == "the first skill was opened"
+    assert whole.stop.is_set() and whole.end_after(9, False) == "the first skill was opened"
 
 
 def ran(**more: Any) -> AgentRun:

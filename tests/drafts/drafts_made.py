@@ -39,7 +39,7 @@ SKILLS = {
     "merge-pages": (
         "Merges scanned pages into one document and rotates them. Use when the user wants to join scans, rotate "
         "scanned pages, or extract images from a PDF.",
-        "# Merge pages\n\n## When to use\n\n- Joining several scans\n\n## Steps\n\nOpen each scan and append it.\n",
+        "# Merge pages\n\n## When to use\n\n- Joining several loose scans of a ledger\n\n## Steps\n\nOpen each scan and append it.\n",
     ),
     "fill-forms": (
         "Fills in forms and validates their fields. Use when filling tax forms, signing contracts, or checking "

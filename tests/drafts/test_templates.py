@@ -56,7 +56,7 @@ def test_what_a_description_says_is_found_as_it_would_be_asked_for(
 
 
 def test_a_list_on_when_to_use_it_counts_and_one_on_when_not_to_does_not() -> None:
-    body = "# A\n\n## When to use\n\n- Rotating old pages\n\n## When not to use\n\n- Cropping old images\n"
+    body = "# A\n\n## When to use\n\n- Rotating old pages\n- Joining all the loose pages of a scan\n\n## When not to use\n\n- Cropping old images\n"
     assert phrases("Things.", body) == [("action", "rotate old pages")]
 
 
@@ -121,6 +121,7 @@ GOOD = "please put these two scans together, the second is upside down"
         ({"text": "open {file} and join it to the other"}, "placeholder"),
         ({"text": "use merge-pages for these two scans"}, "names_skill"),
         ({"text": "I want to join scans, rotate scanned pages, or extract images"}, "quotes_description"),
+        ({"text": "someone is joining several loose scans of a ledger again"}, "quotes_description"),
         ({"text": "把这两个扫描件合并成一个文件好吗谢谢"}, "other_script"),
         ({"text": "upload them, my key is ghp_R7k2Vq9XwLm4Tz8Yb3Nc6Hd1Jf5Gs0PaQeUi"}, "secret"),
         ({"text": "Please put these two scans together, the second is upside down!"}, None),
@@ -155,9 +156,22 @@ def test_the_command_writes_drafts_and_says_nothing_of_their_split(tmp_path: Pat
     assert first.returncode == 0 and "template (weaker)" in first.stdout
     files = {path.name: path.read_bytes() for path in (tmp_path / "drafts" / "prompts").iterdir()}
     assert files and not any(word in first.stdout + first.stderr for word in ("train", "test", "sealed"))
+    assert first.stdout.count("draft review") == 1 and first.stdout.endswith("walks through them.\n")
     again = run("draft", "prompts", "merge-pages", "-n", "2", "--time", "2026-11-26T08:00:00Z")
     assert again.stdout == "No new draft.\n"
     assert files == {path.name: path.read_bytes() for path in (tmp_path / "drafts" / "prompts").iterdir()}
+
+
+def test_a_skill_that_says_nothing_to_ask_for_is_named(tmp_path: Path, run: Callable[..., Any]) -> None:
+    drafts_made.collection(tmp_path)
+    folder = tmp_path / "skills" / "hush"
+    folder.mkdir()
+    (folder / "SKILL.md").write_text("---\nname: hush\ndescription: Quiet.\n---\n# Hush\n\nBe quiet.\n", "utf-8")
+    done = run("draft", "prompts", "-n", "1")
+    assert done.returncode == 0
+    assert done.stderr.splitlines() == [
+        "hush: no text that templates can ask for; write requests that must find it, or name a --model"
+    ]
 
 
 def test_a_skill_can_be_named_by_its_folder(tmp_path: Path, run: Callable[..., Any]) -> None:

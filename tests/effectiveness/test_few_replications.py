@@ -51,8 +51,8 @@ def test_every_format_says_so(name: str) -> None:
     assert "fewer than 3 replications" not in said(3, name)
 
 
-@pytest.mark.parametrize(("reps", "word"), [(1, "preliminary: helps"), (2, "preliminary: helps"), (3, "helps")])
-def test_the_pages_verdict_says_so(tmp_path: Path, reps: int, word: str) -> None:
+@pytest.mark.parametrize("reps", [1, 2, 3])
+def test_the_pages_verdict_says_so(tmp_path: Path, reps: int) -> None:
     planned, results, report = run_of(reps)
     record_run(str(tmp_path), planned, report, results)
     found = read_effects(str(tmp_path), lambda: {"plums": "d"})
@@ -65,7 +65,8 @@ def test_the_pages_verdict_says_so(tmp_path: Path, reps: int, word: str) -> None
     shown = verdict(
         skill_record("plums", health, routing, _benefit(("tasks/1",), [effect], health, routing)), CommandBuilder(())
     )
-    assert shown.word == word and shown.preliminary == (reps < 3)
+    assert shown.preliminary == (reps < 3)
+    assert ("preliminary" in f"{shown.detail} {shown.reason}") == (reps < 3)
     assert ("fewer than 3 replications" in shown.reason) == (reps < 3)
 
 

@@ -46,7 +46,8 @@ def with_tools(protocol: str, *later: str) -> dict[str, Any]:
 def test_only_answers_to_requests_with_tools_are_turns(protocol: str) -> None:
     asked: list[int] = []
 
-    def enough(turns: int) -> str:
+    def enough(turns: int, given: bool) -> str:
+        assert not given
         asked.append(turns)
         return "it has had its turns" if turns >= 2 else ""
 
@@ -78,10 +79,23 @@ def test_a_call_that_failed_is_no_turn() -> None:
 
         async with (
             Server(react) as server,
-            opened(server, "anthropic", end_after=lambda turns: "over" * (turns > 0)) as gateway,
+            opened(server, "anthropic", end_after=lambda turns, _: "over" * (turns > 0)) as gateway,
         ):
             codes = [(await ask(gateway, "anthropic", body=with_tools("anthropic"))).status_code for _ in range(4)]
         assert codes == [529, 529, 200, 400]
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_the_call_that_brings_the_text_of_a_skill_can_be_refused(protocol: str) -> None:
+    async def main() -> None:
+        terms = {"telling": LINES, "end_after": lambda _, given: "a skill was opened" * given}
+        async with Server(works) as server, opened(server, protocol, **terms) as gateway:
+            bodies = with_tools(protocol), with_tools(protocol, "\n".join(LINES["csv"]))
+            codes = [(await ask(gateway, protocol, body=body)).status_code for body in bodies]
+            assert codes == [200, 400] and len(server.got) == 1
+        assert gateway.seen.given == (("csv",),)
 
     asyncio.run(main())
 

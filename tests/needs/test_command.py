@@ -50,6 +50,11 @@ def test_text_has_each_need_with_its_line_and_the_table(skills: Path) -> None:
     assert not {"\x1b", "\u202e"} & set(shown)
 
 
+def test_one_skill_is_that_skill_alone(skills: Path) -> None:
+    shown = call("skills/fetch")
+    assert "skills/fetch/SKILL.md" in shown and "verse" not in shown and "What 1 skill needs" in shown
+
+
 def test_markdown_escapes_what_skills_say(skills: Path) -> None:
     assert "<b>" not in call("skills", "--format", "markdown")
 

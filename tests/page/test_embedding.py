@@ -12,16 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from page_parsed import Parsed
 
-from skill_health.page.embedding import (
+from skill_health.page.html import (
+    DATA,
+    LONG_TABLE,
     embedded,
     pack,
+    pointer_part,
+    render,
+    render_plain,
+    render_site,
     unpack,
+    whole,
     with_marks,
     with_row_marks,
     without_marks,
     without_row_marks,
 )
-from skill_health.page.html import DATA, LONG_TABLE, render, render_plain, render_site, whole
 from skill_health.page.model import anchor
 
 
@@ -42,8 +48,6 @@ def test_what_repeats_is_kept_once() -> None:
 
 @given(st.text(max_size=30), st.integers(0, 99))
 def test_marks_of_a_skill_are_undone(path: str, at: int) -> None:
-    from skill_health.page.embedding import pointer_part
-
     html = (
         f'<b data-from="status#/skills/{at}/health/score">1</b><i data-from="status#/skills/{at}1/x">2</i>'
         f'<u data-from="page#/trends/{pointer_part(path)}/change">3</u><s data-from="page#/listing/skills/{pointer_part(path)}">4</s>'

@@ -22,8 +22,7 @@ from skill_health.documents._record import record_values
 from skill_health.documents.page_data import PageChanges
 from skill_health.page import html
 from skill_health.page.drawing.theme import DARK
-from skill_health.page.embedding import embedded
-from skill_health.page.html import policy, render, render_plain, source
+from skill_health.page.html import embedded, policy, render, render_plain, source
 from skill_health.page.model import TOPICS, anchor
 
 

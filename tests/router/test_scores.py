@@ -514,6 +514,19 @@ def test_drilldown_quotes_in_bounds_and_says_what_was_cut() -> None:
     assert (pick["picked"], pick["calls"], len(pick["rationale"])) == ("beta", 1, 240)
 
 
+def test_prompts_that_were_filled_from_templates_are_said() -> None:
+    filled = [prompt("p1", "alpha", tags=("from-template",)), prompt("p2", None, tags=("near-miss", "from-template"))]
+    for prompts, said in (
+        (filled, "2 of 2 prompts come from"),
+        ([filled[0], prompt("p3", "beta")], "1 of 2 prompts comes from"),
+    ):
+        report = build_report(manifest(prompts), [result(each.prompt_id, ["alpha"]) for each in prompts])
+        (note,) = [note for note in report["notes"] if "templates" in note]
+        assert note.startswith(said)
+    typed = [prompt("p1", "alpha", tags=("near-miss", "from-transcript"))]
+    assert not any("templates" in note for note in build_report(manifest(typed), [result("p1", ["alpha"])])["notes"])
+
+
 def test_splits_simulation_and_tuning_are_said() -> None:
     prompts = [
         prompt("p1", "alpha", split="train"),

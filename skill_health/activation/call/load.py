@@ -70,10 +70,15 @@ class AgentListener:
             self._waiting = True
             asyncio.get_running_loop().call_soon(self._look)
 
-    def end_after(self, turns: int) -> str:
-        """Why no further call of a model may be made after so many turns; "" where one may."""
+    def end_after(self, turns: int, given: bool) -> str:
+        """Why no further call of a model may be made after so many turns; "" where one may.
+
+        That a skill was `given`, the gateway may know earlier than the stream says it.
+        """
         if not self.reason and self._heard:
             self._look()
+        if not self.reason and given:
+            self._end("opened")
         if not self.reason and turns >= self._turns:
             self._end("turns")
         return _WORDS.get(self.reason, "")

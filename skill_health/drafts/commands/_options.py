@@ -18,7 +18,7 @@ skill_options = all_of((
 
 model_options = all_of((
     click.option("--model", metavar="PROVIDER:MODEL", help="Have this model write them, as `router models` names it."),
-    click.option("--max-calls", "max_runs", type=click.IntRange(0), metavar="N", help="At most so many calls, repeated ones included."),
+    click.option("--max-calls", "--max-runs", "max_runs", type=click.IntRange(0), metavar="N", help="At most so many calls, repeated ones included."),
     click.option(
         "--max-budget-usd", "max_usd", type=click.FloatRange(0), callback=amount, metavar="X",
         help="At most so many dollars, calls under way included.",

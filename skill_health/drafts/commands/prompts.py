@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from skill_health.drafts.commands._options import model_options, moment_option, 
 
 if TYPE_CHECKING:
     from skill_health.drafts.material import DraftingCollection
-    from skill_health.drafts.prompts.propose import WrittenDrafts
+    from skill_health.drafts.prompts.propose import ProposedPrompt, WrittenDrafts
     from skill_health.router.records import ListedSkill
 
 
@@ -141,8 +142,18 @@ def _fill(collection: DraftingCollection, chosen: tuple[ListedSkill, ...], optio
     )
     if options["intent"]:
         print_lines(["templates cannot follow --intent: it counts only for the script that a request may be in"])
+    print_lines(_unfilled(chosen, proposed))
     _tell(written)
     return CLEAN
+
+
+def _unfilled(chosen: tuple[ListedSkill, ...], proposed: list[ProposedPrompt]) -> Iterator[str]:
+    """Which skills say nothing that makes a request for them: their recall cannot be measured with these drafts."""
+    from skill_health.text.near import list_some
+
+    filled = {each.skill.name for each in proposed if each.content.role == "positive"}
+    if bare := [skill.name for skill in chosen if skill.name not in filled]:
+        yield f"{list_some(bare)}: no text that templates can ask for; write requests that must find it, or name a --model"
 
 
 def _ask(collection: DraftingCollection, chosen: tuple[ListedSkill, ...], options: dict[str, Any]) -> int:
@@ -211,4 +222,3 @@ def _tell(written: WrittenDrafts) -> None:
         click.echo("No new draft.")
         return
     click.echo(report_text(build_draft_report(written.drafts)), nl=False)
-    click.echo("Look at them by `skill-health draft review`.")

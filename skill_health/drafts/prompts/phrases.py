@@ -44,12 +44,12 @@ class SkillPhrase:
 _ASIDE = lazy(r"\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}|<[^<>]*>")
 _MARKUP = lazy(r"[*`]+|_{2,}")
 # A hyphen within a word joins; what separates clauses has blanks around it.
-_CLAUSE = lazy(r"(?<=[.!?])\s+|\s+[–—-]{1,2}\s+|[;:]\s+|\n+|—")
+_CLAUSE = lazy(r"(?<=[.!?])\s+|(?<!\s)\s+[–—-]{1,2}\s+|[;:]\s+|\n+|—")
 _AGAINST = lazy(
     r"\b(?:not|never|n't|don't|avoid|skip|instead|rather than|without|unless|except|out of scope|no longer)\b",
     re.IGNORECASE,
 )
-_PART = lazy(r",\s*(?:and/or|and|or)?\s+|\s+(?:and/or|and|or)\s+|/(?=[a-z]+ing\b)")
+_PART = lazy(r",\s*(?:and/or|and|or)?\s+|(?<!\s)\s+(?:and/or|and|or)\s+|/(?=[a-z]+ing\b)")
 _LEAD = lazy(
     r"^(?:(?:also|then|always|please|must|should|can|to|use|used|useful|apply|trigger|triggers|invoke|activate|load|run|call|for|when"
     r"|whenever|while|if|this|these|the|skill|includes?|including|supports?|supporting|helps?|helping|covers?|covering|handles?|it|you|user"
@@ -64,9 +64,9 @@ _WISH = lazy(
     re.IGNORECASE,
 )
 _MET = lazy(r"\b(?:you(?:'ve got| have)|facing|encountering|hitting|receiving|seeing)\s+(?P<rest>.+)", re.IGNORECASE)
-_DURING = lazy(r".*?\b(?:when|whenever|while|for)\s+(?=[a-z-]+ing\b)", re.IGNORECASE)
+_DURING = lazy(r"\A.*?\b(?:when|whenever|while|for)\s+(?=[a-z-]+ing\b)", re.IGNORECASE)
 _CUT = lazy(
-    r"\s*(?:\b(?:when|whenever|if|before|after|because|so that|even|especially|such as|including|like|that|which|who|where|while"
+    r"(?<!\s)\s*(?:\b(?:when|whenever|if|before|after|because|so that|even|especially|such as|including|like|that|which|who|where|while"
     r"|whether|as well|as|rather|instead|via|through|regardless|until|unless|per|e\.g|i\.e|etc|until they|to make|to ensure|to avoid"
     r"|based on|following|according|leveraging|followed|for \d+)\b|[.!?](?=\s|$)|[;:\"“”<>|=(){}\[\]…→]).*$",
     re.IGNORECASE,
@@ -95,7 +95,7 @@ _NUMBERED = lazy(
     r"^(?:(?:step|phase|option|part|task|pattern|example|stage)?\s*[\d.]+[a-z]?[.):]?\s*[-:]?\s*)", re.IGNORECASE
 )
 _NOT_AFTER = frozenset("of is are for to that as was has in on at be should can and or".split())
-_TO = lazy(r"\s+(?:to|for)\s+")
+_TO = lazy(r"(?<!\s)\s+(?:to|for)\s+")
 _NOUN = lazy(r".*(?:s|ing|ion|ment|ity|ness|ance|ence|ure|age|ist|er|or|phy|gy|try)$|.*[A-Z0-9.]")
 
 
@@ -104,8 +104,8 @@ def find_phrases(skill: Skill) -> tuple[SkillPhrase, ...]:
     topic = frozenset(stem_words(f"{skill.name.replace('-', ' ')} {skill.description}"))
     found: dict[frozenset[str], SkillPhrase] = {}
     for phrase in (*_of_description(skill.description[:_MOST_TEXT]), *_of_body(skill, topic)):
-        # So many words in a row would give the description away.
-        if phrase.place != "description" or len(words_of(phrase.text)) < LEAST:
+        # So many words in a row would give away what says when to use the skill.
+        if phrase.place == "heading" or len(words_of(phrase.text)) < LEAST:
             found.setdefault(frozenset(stem_words(phrase.text)), phrase)
     return tuple(found.values())
 

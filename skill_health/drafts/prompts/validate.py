@@ -14,7 +14,7 @@ from skill_health.router.records import NONE, ListedSkill, Prompt
 from skill_health.router.splits import NEAR
 from skill_health.rules.fixtures._records import same_text
 from skill_health.rules.leakage.prompt_names_skill import find_name
-from skill_health.rules.leakage.quoted_prompt import find_quoted_run, holds_words
+from skill_health.rules.leakage.quoted_prompt import find_quoted_run, holds_words, paragraphs_on_use
 from skill_health.text import fingerprints
 from skill_health.text.fingerprints import Words
 from skill_health.text.patterns import lazy
@@ -119,7 +119,7 @@ class PromptRules:
             if words := find_name(text, name):
                 yield PromptFault("names_skill", f"it names the skill that it tests: {words}")
         if quoted := self._quoted(content):
-            yield PromptFault("quotes_description", f"the description holds it: {quoted}")
+            yield PromptFault("quotes_description", f"what says when to use the skill holds it: {quoted}")
         if self._is_foreign(text):
             yield PromptFault("other_script", "it is written in another script than the skill")
         if near := self.known.find_near(text):
@@ -157,15 +157,17 @@ class PromptRules:
             yield from dict.fromkeys((skill.name, *skill.aliases))
 
     def _quoted(self, content: PromptContent) -> str:
-        """The words that a description holds of the request; "" where it holds none."""
+        """The words that a description, or what says when to use the skill, holds of the request; "" where none."""
         words = fingerprints.split(content.text)
         meaning = frozenset(terms(content.text, STOP))
         limit = self.collection.config.limits.containment
         for name in dict.fromkeys((self.skill.name, content.expected or self.skill.name)):
             known = self.collection.by_name.get(name)
             place, held = _read_description(known.description if known else "")
-            if run := find_quoted_run(place, words):
-                return " ".join(content.text[words.starts[run.b] : words.ends[run.b + run.length - 1]].split())
+            on_use = paragraphs_on_use(self.collection.skills[known.path]) if known else ()
+            for held_by in (place, *(fingerprints.split(text) for _, text in on_use)):
+                if run := find_quoted_run(held_by, words):
+                    return " ".join(content.text[words.starts[run.b] : words.ends[run.b + run.length - 1]].split())
             if holds_words(held, meaning, limit):
                 return "nearly all of its words"
         return ""

@@ -22,7 +22,7 @@ from skill_health.text.terminal import clean
 _MOST_BYTES = 1 << 16
 _MOST_PROMPTS, _MOST_BODY = 40, 12_000
 _TOKENS, _TOKENS_EACH = 400, 400
-_TAG = lazy(r"<[/!a-zA-Z][^>]*>")
+_TAG = lazy(r"<[/!a-zA-Z][^<>]*>")
 _ASK = """You improve the description of a skill: the one text by which a coding agent decides, from a list of many skills, \
 whether to load it for a request. A good description says what the skill does and when to use it, in words that users \
 say, and keeps requests for its siblings away.

@@ -1,4 +1,4 @@
-"""A description -> how it routes labelled prompts, by routers that cost nothing."""
+"""A description -> how it routes labelled prompts, by routers that cost nothing; and two such measurements compared."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from skill_health.router.routers._local import LocalRouter
 from skill_health.router.scores.numbers import difference, number
 from skill_health.router.splits import TEST
 from skill_health.stats.estimates import Estimate
+from skill_health.stats.power import MOST_MISSING
 
 FREE = ("lexical", "lexical:tfidf", "lexical:overlap")
 """The routers that are used unless others are named: those that need no extra."""
 Rights = Mapping[str, float]
-"""By the id of a prompt, the share of the routers that put the right skill first."""
+"""By the id of a prompt, the share of routers or answers that put the right skill first; missing prompts have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +70,7 @@ def route_prompts(
 
     Raises UsageError for a name that is none, or of a router that is not free.
     """
-    listed = Catalogue(
-        tuple(
-            replace(each, text=description, description=description) if each.path == skill.path else each
-            for each in collection.catalogue.shown
-        ),
-        collection.catalogue.listing,
-    )
+    listed = exchange_description(collection.catalogue, skill, description)
     opened = [_open(collection, listed, train, spec) for spec in routers]
     return {
         prompt.prompt_id: math.fsum(router.first(prompt.text) == prompt.target for router in opened) / len(opened)
@@ -83,19 +78,40 @@ def route_prompts(
     }
 
 
+def exchange_description(catalogue: Catalogue, skill: ListedSkill, description: str) -> Catalogue:
+    """The same listing, in which one skill has another description."""
+    shown = (
+        replace(each, text=description, description=description) if each.path == skill.path else each
+        for each in catalogue.shown
+    )
+    return replace(catalogue, shown=tuple(shown))
+
+
 def _open(collection: DraftingCollection, listed: Catalogue, train: Sequence[Prompt], spec: str) -> LocalRouter:
     routing = collection.config.router
     choice = resolve(spec, routing)
     if choice.kind != LOCAL:
-        raise UsageError(f"{spec} is not free: only local routers measure candidates (see `router models`)")
+        raise UsageError(
+            f"{spec} is not free: --routers takes local routers (see `router models`), and --models models"
+        )
     criterion = AbstentionCriterion(routing.false_fires, routing.abstention == "balanced")
     router = open_choice(choice, listed, train=tuple(train), seed=routing.seed, criterion=criterion)
     return cast(LocalRouter, router)
 
 
-def mean_right(rights: Rights) -> float:
-    """The share that is routed right."""
-    return round(math.fsum(rights.values()) / len(rights), 9)
+def mean_right(rights: Rights, prompts: Sequence[Prompt]) -> float:
+    """The share of these prompts that is routed right; there is at least one, and none is missing."""
+    return round(math.fsum(rights[prompt.prompt_id] for prompt in prompts) / len(prompts), 9)
+
+
+def keep_answered(prompts: Sequence[Prompt], measured: Sequence[Rights]) -> tuple[Prompt, ...]:
+    """The prompts that are missing from none of these measurements: what is compared is compared on the same ones."""
+    return tuple(prompt for prompt in prompts if all(prompt.prompt_id in rights for rights in measured))
+
+
+def is_testable(answered: Sequence[Prompt], prompts: Sequence[Prompt]) -> bool:
+    """Whether so few prompts are missing that the others can stand for them."""
+    return bool(answered) and (len(prompts) - len(answered)) / len(prompts) <= MOST_MISSING
 
 
 def cluster_differences(prompts: Sequence[Prompt], before: Rights, after: Rights) -> list[list[float]]:
@@ -108,12 +124,17 @@ def cluster_differences(prompts: Sequence[Prompt], before: Rights, after: Rights
     return list(sums.values())
 
 
+def require_statistics() -> None:
+    """Raise UsageError where the libraries for intervals and tests are not installed."""
+    if not stats.installed():
+        raise UsageError(f"intervals need numpy and scipy: {installation('bench')}")
+
+
 def compare_rights(rows: Sequence[Sequence[float]], seed: int) -> tuple[Estimate, Figure]:
     """The mean difference with its interval and the sign-flip p, as an estimate and as a report holds it.
 
-    Raises UsageError where the libraries for that are not installed.
+    Raises UsageError as `require_statistics` does.
     """
-    if not stats.installed():
-        raise UsageError(f"intervals need numpy and scipy: {installation('bench')}")
+    require_statistics()
     found = replace(difference(rows, seed), n=int(sum(row[1] for row in rows)), clusters=len(rows))
     return found, number(found)

@@ -11,6 +11,9 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from skill_health.bench.manifest import digest
 from skill_health.core.errors import UsageError
@@ -21,6 +24,7 @@ from skill_health.documents.description_suggestion import (
     MeasuredCandidate,
     SealedConfirmation,
     SuggestionReport,
+    SuggestionVerdict,
 )
 from skill_health.documents.sealed_use import SealedUse
 from skill_health.drafts.material import DraftingCollection
@@ -31,6 +35,8 @@ from skill_health.drafts.suggest.measure import (
     SplitPrompts,
     cluster_differences,
     compare_rights,
+    is_testable,
+    keep_answered,
     mean_right,
     route_prompts,
 )
@@ -39,28 +45,45 @@ from skill_health.router.records import ListedSkill, Prompt
 from skill_health.router.splits import TEST
 from skill_health.stats.estimates import Estimate
 
+if TYPE_CHECKING:
+    from skill_health.drafts.suggest.by_models import ModelPanel
+
 
 @dataclass(frozen=True, slots=True)
 class SuggestionBench:
-    """What candidates for one skill are measured on and by."""
+    """What candidates for one skill are measured on and by: by the `panel` of models where there is one."""
 
     collection: DraftingCollection
     skill: ListedSkill
     prompts: SplitPrompts
     routers: tuple[str, ...]
     seed: int
+    panel: ModelPanel | None = None
 
     def on_train(self, description: str) -> Rights:
         """How a description routes the prompts that may be selected on."""
+        return self.panel.route(description, sealed=False) if self.panel else self.free_on_train(description)
+
+    def free_on_train(self, description: str) -> Rights:
+        """The same by the free routers."""
         return self._route(description, self.prompts.train)
 
-    def on_sealed(self, description: str) -> Rights:
-        """How a description routes the sealed prompts."""
-        return self._route(description, self.prompts.sealed)
+    def on_sealed(self, candidate: str) -> tuple[Rights, Rights]:
+        """How today's description and a candidate route the sealed prompts."""
+        today, sealed = self.skill.description, self.prompts.sealed
+        if self.panel:
+            return self.panel.route_sealed(today, candidate)
+        return self._route(today, sealed), self._route(candidate, sealed)
+
+    def name_measure(self) -> list[str]:
+        """By what the sealed prompts are measured. Models that are asked anew are another measure: answers vary."""
+        if self.panel is None:
+            return list(self.routers)
+        return [*self.panel.models, self.panel.begin(self.skill.description, sealed=True)]
 
     def missed(self) -> list[Prompt]:
-        """The prompts about the skill that today's description loses, of those that may be selected on."""
-        today = self.on_train(self.skill.description)
+        """The prompts about the skill that free routers lose today, of those that may be selected on."""
+        today = self.free_on_train(self.skill.description)
         mine = (each for each in self.prompts.train if self.skill.name in (each.expected, *each.rejected))
         return [prompt for prompt in mine if today[prompt.prompt_id] < 1]
 
@@ -72,27 +95,78 @@ class SuggestionBench:
 def suggest_description(
     bench: SuggestionBench, candidates: Sequence[DescriptionCandidate], time: datetime
 ) -> SuggestionReport:
-    """Measure the candidates, and confirm the best once. Raises as `count_use` and `route_prompts` do."""
-    today = bench.on_train(bench.skill.description)
-    measured = [_measure(bench, number, each, today) for number, each in enumerate(candidates, 1)]
-    best = choose_best(measured, mean_right(today))
+    """Measure the candidates, and confirm the best once. Raises as `count_use` and what measures do."""
+    panel, train = bench.panel, bench.prompts.train
+    trial = _select(bench, candidates)
+    testable = is_testable(trial.answered, train)
+    best = None if trial.today is None or not testable else choose_best(trial.measured, trial.today)
     confirmation, better = (None, False) if best is None else _confirm(bench, best, time)
-    usable = any(not each.fault for each in measured)
+    verdict: SuggestionVerdict
+    if all(each.fault for each in candidates):
+        verdict = "no_candidate"
+    elif not testable or (confirmation and confirmation.difference is None):
+        verdict = "not_testable"
+    elif best is None:
+        verdict = "no_better"
+    else:
+        verdict = "better" if better else "not_confirmed"
     return SuggestionReport(
         schema="skill-health/description-suggestion/1",
         skill=bench.skill.name,
-        verdict=(
-            "no_candidate" if not usable else "no_better" if best is None else "better" if better else "not_confirmed"
-        ),
-        measured_by=bench.routers,
-        today=mean_right(today),
-        train=len(bench.prompts.train),
-        train_clusters=len({prompt.cluster for prompt in bench.prompts.train}),
+        verdict=verdict,
+        measured_by=panel.models if panel else bench.routers,
+        beside=bench.routers if panel else (),
+        replications=panel.replications if panel else 1,
+        cost_usd=panel.cost if panel else 0.0,
+        runs=tuple(panel.runs) if panel else (),
+        today=trial.today,
+        today_beside=trial.beside,
+        train=len(train),
+        answered=len(trial.answered),
+        train_clusters=len({prompt.cluster for prompt in trial.answered}),
         sealed=len(bench.prompts.sealed),
-        candidates=tuple(measured),
+        candidates=trial.measured,
         best=None if best is None else best.number,
         confirmation=confirmation,
-        notes=tuple(_notes(bench.prompts)),
+        notes=(*_notes(bench.prompts), *(panel.notes if panel else ())),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Selection:
+    """The candidates on the prompts to select on that were `answered` under every description."""
+
+    answered: tuple[Prompt, ...]
+    measured: tuple[MeasuredCandidate, ...]
+    today: float | None
+    beside: float | None
+
+
+def _select(bench: SuggestionBench, candidates: Sequence[DescriptionCandidate]) -> _Selection:
+    """Measure what has no fault. Without such a candidate nothing is measured, and no model asked."""
+    train, texts = bench.prompts.train, [each.text for each in candidates if not each.fault]
+    if not texts:
+        return _Selection((), tuple(_unmeasured(*each) for each in enumerate(candidates, 1)), None, None)
+    asked = (bench.skill.description, *texts)
+    # What costs nothing comes first: a router that there is not is found out before models are asked.
+    beside = {text: mean_right(bench.free_on_train(text), train) for text in asked} if bench.panel else {}
+    rights = {text: bench.on_train(text) for text in asked}
+    answered = keep_answered(train, tuple(rights.values()))
+    today = rights[bench.skill.description]
+    measured = []
+    for number, each in enumerate(candidates, 1):
+        one = _unmeasured(number, each)
+        if not each.fault and answered:
+            _, figure = compare_rights(cluster_differences(answered, today, rights[each.text]), bench.seed)
+            one = replace(one, share=mean_right(rights[each.text], answered), difference=figure)
+        measured.append(replace(one, beside=None if each.fault else beside.get(each.text)))
+    share = mean_right(today, answered) if answered else None
+    return _Selection(answered, tuple(measured), share, beside.get(bench.skill.description))
+
+
+def _unmeasured(number: int, each: DescriptionCandidate) -> MeasuredCandidate:
+    return MeasuredCandidate(
+        number=number, source=each.source, description=each.text, fault=each.fault, share=None, difference=None
     )
 
 
@@ -102,32 +176,24 @@ def choose_best(measured: Sequence[MeasuredCandidate], today: float) -> Measured
     return min(ahead, key=lambda each: (-(each.share or 0.0), len(each.description), each.number), default=None)
 
 
-def _measure(bench: SuggestionBench, number: int, each: DescriptionCandidate, today: Rights) -> MeasuredCandidate:
-    if each.fault:
-        return MeasuredCandidate(
-            number=number, source=each.source, description=each.text, fault=each.fault, share=None, difference=None
-        )
-    rights = bench.on_train(each.text)
-    _, figure = compare_rights(cluster_differences(bench.prompts.train, today, rights), bench.seed)
-    return MeasuredCandidate(
-        number=number, source=each.source, description=each.text, fault="", share=mean_right(rights), difference=figure
-    )
-
-
 def _confirm(bench: SuggestionBench, best: MeasuredCandidate, time: datetime) -> tuple[SealedConfirmation, bool]:
     sealed = bench.prompts.sealed
-    use = count_use(bench.collection, bench.skill, best.description, sealed, bench.routers, bench.seed, time)
-    before, after = bench.on_sealed(bench.skill.description), bench.on_sealed(best.description)
-    rows = cluster_differences(sealed, before, after)
-    found, figure = compare_rights(rows, bench.seed)
-    confirmation = SealedConfirmation(
-        today=mean_right(before),
-        candidate=mean_right(after),
-        difference=figure,
-        moved=sum(round(row[0], 9) != 0 for row in rows),
-        use=use.number,
+    measure = bench.name_measure()
+    use = count_use(bench.collection, bench.skill, best.description, sealed, measure, bench.seed, time)
+    before, after = bench.on_sealed(best.description)
+    answered = keep_answered(sealed, (before, after))
+    known = SealedConfirmation(
+        answered=len(answered), today=None, candidate=None, difference=None, moved=0, use=use.number,
         level=spend_level(use.number),
-    )
+    )  # fmt: skip
+    if not is_testable(answered, sealed):
+        return known, False
+    rows = cluster_differences(answered, before, after)
+    found, figure = compare_rights(rows, bench.seed)
+    confirmation = replace(
+        known, today=mean_right(before, answered), candidate=mean_right(after, answered), difference=figure,
+        moved=sum(round(row[0], 9) != 0 for row in rows),
+    )  # fmt: skip
     return confirmation, is_better(found, use.number)
 
 
@@ -162,7 +228,7 @@ def count_use(
     skill: ListedSkill,
     candidate: str,
     sealed: Sequence[Prompt],
-    routers: Sequence[str],
+    measure: Sequence[str],
     seed: int,
     time: datetime,
 ) -> SealedUse:
@@ -182,7 +248,7 @@ def count_use(
             number=1 + len(earlier),
             before=digest(skill.description),
             after=digest(candidate),
-            measure=digest([list(routers), catalogue_digest(collection.catalogue), texts]),
+            measure=digest([list(measure), catalogue_digest(collection.catalogue), texts]),
             prompts=ids,
             seed=seed,
         )

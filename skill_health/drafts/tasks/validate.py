@@ -50,7 +50,7 @@ _NEAR, _FEWEST_GRAMS = 0.7, 8
 _TOLD: Mapping[str, float] = {"instruction": 0.6, "goal": 0.95}
 _FEWEST_WORDS: Mapping[str, int] = {"instruction": 6, "goal": 12}
 _LITERAL = lazy(r"[^\W_][\w .:/+-]{2,}[^\W_]")
-_TOKEN = lazy(r"\\(\W)|\\[A-Za-z]|\[[^\]]*\]|\(\?[aimsux]+\)|[*+?{}()|^$.]")
+_TOKEN = lazy(r"\\(\W)|\\[A-Za-z]|\[[^\]]{0,80}\]|\(\?[aimsux]+\)|[*+?{}()|^$.]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ _SIGNED = lazy(
 )
 _LOGIN = lazy(r"(?<=://)[^\s/@:]{1,100}(?::[^\s/@]{0,200})?@")
 _NAMED = lazy(
-    r"\b(?P<name>(?:[\w-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key)[\w-]*|pwd))"
+    r"(?<![\w-])(?P<name>(?:[\w-]{0,60}(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key)[\w-]*|pwd))"
     r"(?P<sign>[\"']?\s*(?::|=|\bis\b)\s*[\"']?|\s+(?=[A-Za-z0-9+/_=-]{16,}))(?P<value>[^\s\"',;]{4,})",
     re.IGNORECASE,
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
+from skill_health.needs.reading.clients import client_signs, session_signs
 from skill_health.needs.reading.force import SectionUse
 from skill_health.needs.reading.products import PUBLIC, product_signs
-from skill_health.needs.reading.programs import facts_of
-from skill_health.needs.reading.read import SkillReading, phrase, signs_of_phrase
+from skill_health.needs.reading.programs import facts_of, is_tool
+from skill_health.needs.reading.read import PlacedCommand, SkillReading, phrase, signs_of_phrase
 from skill_health.needs.reading.servers import remote_signs
 from skill_health.needs.reading.variables import REQUIRED_WORDS, is_secret
 from skill_health.text.patterns import lazy
@@ -28,7 +29,7 @@ _SAID = phrase(
     r"\b(log(?:ged)?[ -]?in|sign(?:ed)?[ -]in|authenticated?|authentication|authorize)\b (?:with|to|via|using|"
     r"first|once|through|is required|required|before|status)|"
     r"\b(?:must be|be|is|are|you're|been|user is|already) (logged in|authenticated|signed in)\b|"
-    r"\b(?:requires?|needs?|have|create|active|paid|free) (?:an? )?[\w ]{0,24}\b(account|subscription)\b|"
+    r"\b(?:requires?|needs?|have|active) (?:an? )?[\w ]{0,24}\b(account|subscription)\b|"
     r"\b(oauth(?: ?2(?:\.0)?)?) (?:flow|login|grant|token|authentication|consent)\b|\baccept (?:the "
     r")?(?:model )?(licen[cs]e)|\b(gated)\b model|\b(api[_ -]?key)\b (?:from|is|in|at|required|via)\b",
 )
@@ -90,9 +91,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 placed.line,
                 placed.command.text,
             )
-        if placed.command.program in ("codex", "gemini", "claude") and any(
-            word in ("exec", "-p", "--print") for word in words
-        ):
+        if placed.command.program in ("codex", "gemini") and any(word in ("exec", "-p", "--print") for word in words):
             yield reading.sign(
                 0.7 * placed.weight, EvidenceKind.COMMAND, placed.command.program, placed.line, placed.command.text
             )
@@ -123,6 +122,9 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                     statement.line,
                     statement.shown,
                 )
+    for nth, line_text in enumerate(reading.skill.lines, 1):
+        if _KEYLIKE.search(line_text) and (match := _PLACE_OF_KEY.search(line_text[:2_000])):
+            yield reading.sign(0.6 * reading.role(nth).run * none * topic, EvidenceKind.VARIABLE, match[0].lower(), nth)
     for name, line, weight in reading.assigned_secrets:
         yield reading.sign(0.8 * weight * none, EvidenceKind.VARIABLE, name, line)
     for name, line, path in reading.exported:
@@ -149,13 +151,13 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                     f"{script.file} runs {use.name}",
                     script.path,
                 )
+    for sign in (*client_signs(reading, 1.0), *session_signs(reading, 0.6)):
+        yield sign._replace(weight=sign.weight * none)
     yield from remote_signs(reading, 0.7, own_content=True)
     for sign in product_signs(reading, 0.5):
         yield sign
-        if sign.evidence.subject.partition(" (")[0] not in PUBLIC and reading.commands:
-            yield reading.sign(
-                0.5, EvidenceKind.COMMAND, "commands of it", reading.commands[0].line, reading.commands[0].command.text
-            )
+        if sign.evidence.subject.partition(" (")[0] not in PUBLIC and (asks := next(_of_service(reading), None)):
+            yield reading.sign(0.5, EvidenceKind.COMMAND, "commands of it", asks.line, asks.command.text)
     for sign in signs_of_phrase(reading, _NAMED, 0.45, ""):
         required = 1.6 if reading.role(sign.evidence.line) is SectionUse.REQUIRED else 1.0
         yield sign._replace(weight=sign.weight * none * topic * required)
@@ -163,6 +165,19 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         yield sign._replace(weight=sign.weight * none * topic)
 
 
+def _of_service(reading: SkillReading) -> Iterator[PlacedCommand]:
+    """The commands that could be those of a service: neither an interpreter's nor a package manager's."""
+    for placed in reading.commands:
+        name = placed.command.program
+        if placed.command.is_path or (name and is_tool(name) and not facts_of(name).runtime):
+            yield placed
+
+
+_KEYLIKE = lazy(r"(?i)key|token|secret")
+_PLACE_OF_KEY = lazy(
+    r"(?i)\b(?:your|my)[_-](?:api[_-]?key|api[_-]?token|access[_-]?token|bot[_-]?token|token|secret|key)\b|"
+    r"<(?:your[_ -])?(?:api[_ -]?key|api[_ -]?token|access[_ -]?token|token|secret)>|[?&](?:key|token|access_token)=(?!\w*test)"
+)
 _DOLLAR = lazy(r"\$\{?(?:env:)?([A-Z][A-Z0-9_]{2,60})")
 _CODE = lazy(r"(?:environ(?:\.get\(|\[)|getenv\(|process\.env\.|env\[|env\()\s*[\"']?([A-Z][A-Z0-9_]{2,60})")
 _NAME = lazy(r"\b([A-Z][A-Z0-9]{1,30}(?:_[A-Z0-9]{1,30})+|APIKEY)\b")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
 from skill_health.needs.reading.force import SectionUse, is_conditional, is_negated
-from skill_health.needs.reading.read import SkillReading, SkillStatement
+from skill_health.needs.reading.read import SkillReading, SkillStatement, phrase, signs_of_phrase
 from skill_health.text.patterns import lazy
 
 ORDER = 9
@@ -24,7 +24,8 @@ _FILE = lazy(
     r"Dockerfile|\.mcp\.json)(?![\w/])"
 )
 _READS = lazy(
-    r"\b(?:read|reads|load|loads|open|opens|parse|parses|check|checks|inspect|inspects|find|locate|from|edit|edits|update|updates|modify|modifies|"
+    r"\b(?:read(?:s|ing)?|load(?:s|ing)?|open(?:s|ing)?|pars(?:e|es|ing)|check(?:s|ing)?|inspect(?:s|ing)?|find|locate|from|edit(?:s|ing)?|updat(?:e|es|ing)|"
+    r"modif(?:y|ies|ying)|compar(?:e|es|ing)|diff|"
     r"consult|review|look (?:at|for|in|up)|scan|scans|use|uses|using|requires?|needs?|against|per|follow|in|"
     r"input|verify|inputs?|defined|exists?|matches|extract|audit)\b"
 )
@@ -36,6 +37,7 @@ _SIBLING = lazy(
     r"requires?|depends on|via|per|call|route(?:s)? to)\b[^.\n]{0,30}"
     r"(?:the )?`/?([a-z][\w-]*(?::[a-z][\w-]*)?)` (?:skill|agent|workflow|snapshot)|\bskill:([a-z][\w-]+)"
 )
+_FILTERS = frozenset(("jq", "yq"))
 _ALWAYS = frozenset(
     (
         "agents.md",
@@ -60,6 +62,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         "skill.md",
         reading.skill.file_name.lower(),
     }
+    own |= _made(reading)
     for statement in reading.statements_with(
         (
             ".md",
@@ -81,11 +84,19 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             ".p",
         )
     ):
-        if statement.weight > 0 and statement.kind != "description":
+        if statement.weight <= 0:
+            continue
+        if statement.kind != "description":
             yield from _of_statement(statement, reading, own)
+        elif (
+            (match := _ABOUT_FILE.search(statement.text))
+            and (name := match[1] or match[2]) not in own
+            and not _MAKES.search(statement.text[: match.start()][-70:])
+        ):
+            yield reading.sign(0.8 * statement.weight, EvidenceKind.FILE, name, statement.line, statement.shown)
     for placed in reading.commands:
         for word in placed.command.words:
-            name = _plain(word)
+            name = "" if placed.command.program in _FILTERS and word.lstrip("\"'").startswith(".") else _plain(word)
             if name and placed.command.program in (
                 "cat",
                 "jq",
@@ -95,10 +106,10 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 "less",
                 "grep",
                 "stat",
+                "chmod",
                 "test",
                 "[",
                 "yq",
-                "chmod",
                 "ls",
             ):
                 base = name.rpartition("/")[2].lower()
@@ -106,9 +117,17 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                     (base in _ALWAYS or name.startswith(("~/", ".", "$HOME")))
                     and base not in own
                     and not _MADE.search(name)
+                    and not (placed.command.program == "chmod" and name.startswith("./"))
                 ):
-                    yield reading.sign(0.6 * placed.weight, EvidenceKind.FILE, base, placed.line, placed.command.text)
+                    yield reading.sign(0.7 * placed.weight, EvidenceKind.FILE, base, placed.line, placed.command.text)
     yield from _plugin_files(reading)
+    yield from _neighbours(reading)
+    yield from signs_of_phrase(reading, _PLAN, 0.4, "")
+    for statement in reading.statements_with(("`.", "`*.")):
+        if _KIND.search(statement.text):
+            yield reading.sign(
+                0.5 * statement.weight, EvidenceKind.FILE, "files of a kind", statement.line, statement.shown
+            )
     if match := _ROUTER.search(reading.about):
         yield reading.sign(0.7, EvidenceKind.FILE, "the skills that it routes to", reading.about_line, match[0])
     for statement in reading.statements_with(("sub-skill", "subskill", "member skill", "sibling skill", "skill tool")):
@@ -121,6 +140,44 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                     yield reading.sign(
                         0.4 * statement.weight, EvidenceKind.FILE, f"skill {name}", statement.line, statement.shown
                     )
+
+
+_ABOUT_FILE = lazy(
+    r"(?<![\w/.])((?:[\w-]+\.)?[\w-]*\.(?:json|ya?ml|toml|csproj|vbproj|sln|config|lock|props|ini|cfg|gradle))\b|\b(agents\.md|claude\.md|gemini\.md|memory\.md)\b"
+)
+_KIND = lazy(
+    r"`\*?(\.(?:py|tsx?|jsx?|cs|fc|func|sol|rs|go|java|kt|swift|c|h|cpp|csproj|vbproj|sln|tf|ya?ml|toml|xaml|sql|vue|rb|php))`"
+)
+_PLAN = phrase(
+    "plan|spec|lock|config|project file|manifest|compose",
+    r"\b(?:read|load|open|parse|edit|updat\w+|modify|check|inspect|follow|use|from|against|in|requires?|needs?|given|existing|the|your|accepts?)\b"
+    r"[^.\n]{0,20}\b((?:plan|spec|lock|config(?:uration)?|settings|project|compose|solution|manifest|workflow|policy|schema) files?)\b",
+)
+_PASSING = lazy(r"\b(?:see|also)\b|\u2192")
+_NEIGHBOUR = lazy(
+    r"\]\(((?:\.\./)+[\w./-]+)(?:#[^)]*)?\)|(?<![\w/.])((?:\.\./){1,4}[\w./-]+)|(?<![\w@`.])@((?:[\w.-]+/)+[\w.-]+\.\w+)"
+)
+
+
+def _neighbours(reading: SkillReading) -> Iterator[Sign]:
+    """Files beside the skill's own folder that the text links to or reads."""
+    if "../" not in reading.skill.text and "@" not in reading.skill.text:
+        return
+    fenced = {
+        nth
+        for block in reading.skill.body.blocks
+        for nth in range(block.line, block.line + block.text.count("\n") + 3)
+        if block.fenced
+    }
+    for nth, line in enumerate(reading.skill.lines, 1):
+        if nth not in fenced and ("../" in line or "@" in line):
+            for match in _NEIGHBOUR.finditer(line[:2_000]):
+                role = reading.role(nth)
+                passing = _PASSING.search(line[: match.start()].lower()) is not None
+                if not passing and role in (SectionUse.MAIN, SectionUse.REQUIRED, SectionUse.WHEN):
+                    name = next(filter(None, match.groups()))
+                    weight = 0.5 if match[3] else 0.35
+                    yield reading.sign(weight * role.says, EvidenceKind.FILE, name.lstrip("./"), nth)
 
 
 _ROUTER = lazy(
@@ -137,6 +194,17 @@ def _plugin_files(reading: SkillReading) -> Iterator[Sign]:
                 role = reading.role(nth)
                 if f"skills/{reading.skill.folder_name}/" not in match[1] and role.run > 0:
                     yield reading.sign(0.7 * role.run, EvidenceKind.FILE, match[1].rstrip("/").rpartition("/")[2], nth)
+
+
+def _made(reading: SkillReading) -> set[str]:
+    """The names of files that some sentence has the skill write."""
+    return {
+        (match[1] or match[2]).rstrip("/.").rpartition("/")[2].lower()
+        for statement in reading.statements
+        if statement.weight > 0
+        for match in _FILE.finditer(statement.shown)
+        if _MAKES.search(statement.text[: match.start()][-70:])
+    } - _ALWAYS
 
 
 def _plain(word: str) -> str:

@@ -17,7 +17,7 @@ MEANING = "Variables that the skill names must be set for it to run, keys includ
 _PLACEHOLDER = lazy(r"=[\"']?(?:your|my|<|\.\.\.|xxx|\{|/path/|path/|sk-|\*)", 2)
 _EXPORT = frozenset(("export", "setx", "set"))
 _DOLLAR = lazy(r"\$\{?(?:env:)?([A-Z][A-Z0-9]*_[A-Z0-9_]{1,60})(\}|:-|:\?)?")
-_NAME = lazy(r"(?<![\w$/-])([A-Z][A-Z0-9]{1,30}(?:_[A-Z0-9]{1,30})+)(?![\w/(-]|\.[a-z])")
+_NAME = lazy(r"(?<![\w/-])([A-Z][A-Z0-9]{1,30}(?:_[A-Z0-9]{1,30})+)(?![\w/(-]|\.[a-z])")
 _SETS = lazy(
     r"\benv(?:ironment)?[- ]var(?:iable)?s?\b|\.env\b|\bexport(?:ed|s)?\b|\b(?:set|setting|define) "
     r"`?\$?[a-z0-9]+_[a-z0-9_]+|\$\{?[a-z0-9]+_[a-z0-9_]+"

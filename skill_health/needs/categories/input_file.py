@@ -19,7 +19,7 @@ _KIND = (
     r"transcripts?|logs?(?: files?)?|pptx|presentations?|slide decks?|invoices?|receipts?|resumes?|cvs?|"
     r"contracts?|data ?sets?|data files?|binar(?:y|ies)|executables?|malware samples?|crash dumps?|dump "
     r"files?|memory dumps?|\.dmp|pcaps?|firmware|apks?|epubs?|ebooks?|parquet|json files?|manuscripts?|"
-    r"papers?|bank statements?|checkpoints?"
+    r"papers?|bank statements?|checkpoints?|markdown files?|plan files?|point clouds?|scans?"
 )
 _ABOUT = lazy(
     rf"\b(?:convert|extract|analy[sz]|process|pars|transcrib|summari[sz]|read|edit|fill|merg|split|compress|"
@@ -37,11 +37,11 @@ _SAID = phrase(
     rf"]*[:：][^.\n]{{0,30}}\b({_KIND}|file)\b",
 )
 _WORD = lazy(
-    r"^[\"']?(?:[\w./~<>{}$-]*/)?<?(?:input|in|source|src|my|your|doc|document|file|photo|image|video|audio|"
+    r"^[\"']?(?:[\w./~<>{}$-]{0,160}/)?<?(?:input|in|source|src|my|your|doc|document|file|photo|image|video|audio|"
     r"data|report|invoice|book|scan|recording|meeting|sample|form|paper|contract|transcript)[\w-]*>?\.(?:pdf|"
     r"docx?|xlsx?|csv|tsv|pptx?|png|jpe?g|heic|webp|gif|mp3|mp4|wav|m4a|mov|mkv|epub|json|jsonl|log|parquet|"
     r"txt|dmp|pcap|bin|exe|apk|html|md|ogg|flac|svg)[\"']?$|"
-    r"^[\"']?(?:[\w./~<>{}$-]*/)?(?!\S*(?:out|result|generated|report))[\w-]+\.(?:pdf|docx|xlsx|pptx|csv|tsv|"
+    r"^[\"']?(?:[\w./~<>{}$-]{0,160}/)?(?!\S*(?:out|result|generated|report))[\w-]+\.(?:pdf|docx|xlsx|pptx|csv|tsv|"
     r"mp3|wav|m4a|mov|heic|epub|dmp|pcap|apk|raw|mem|parquet)[\"']?$|"
     r"^[\"']?<(?:path[-_ ]to[-_ ])?(?:input|file|pdf|image|video|audio|document|csv|excel|binary|transcript|log)[-_ ]?(?:file|path|pdf)?>[\"']?$"
 )

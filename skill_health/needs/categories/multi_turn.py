@@ -14,8 +14,9 @@ TITLE = "Multi-turn evaluation support"
 MEANING = "The user must be asked, must answer, approve or choose in the middle of the work."
 
 _ASK = phrase(
-    "human-in|human in|ユーザー|用户|使用者|question|interview|answer|ask|wait for|confirm|approv|interview|"
+    "prompt|raise|discuss|human-in|human in|ユーザー|用户|使用者|question|interview|answer|ask|wait for|confirm|approv|interview|"
     "askuserquestion|sign-off|sign off|user to choose|user choose|user select|user pick|go-ahead|user ok",
+    r"\bprompts? (?:the )?user (?:for|to)\b|\b(?:raise|discuss) (?:it|them|these|concerns) with\b|"
     r"\bone question at a time\b|\bask first\b|\bguided interview\b|\bhear the answer\b|\bstop and ask\b|"
     r"\bask(?: first)?[*_]{0,3}: ?[*_]{0,3}[\"\u201c](?!.*for each)|"
     r"\b(?:wait|pause|stop)\b[^.\n]{0,30}\b(?:for|until)\b[^.\n]{0,30}\b(?:user|approv\w+|confirm\w*|response|"
@@ -32,9 +33,10 @@ _ASK = phrase(
     r"(?:the )?user\b|"
     r"\bpresent (?:\w+ ){0,6}(?:to|and) (?:the )?(?:user|ask|wait|get)\b[^.\n]{0,40}(?:approv|choos|select|"
     r"confirm|feedback|pick|wait)|\blet (?:the )?user (?:choose|pick|select|decide|review)\b|\bwait for "
-    r"(?:answers?|approval|confirmation|response)\b|\bhuman[- ]in[- ]the[- ]loop\b|"
+    r"(?:answers?|approval|confirmation|response)\b|\bhuman[- ]in[- ]the[- ]loop\b(?! (?:platform|tasks?|nodes?|tools?|system))|"
     r"ユーザーに[^。]{0,30}(?:質問|確認|聞|尋)|ユーザーの(?:承認|確認|回答)|(?:询问|詢問|問|请|請)(?:用户|使用者)|(?:用户|使用者)(?:确认|確認|选择|選擇|回答|批准)|等待(?:用户|使用者)",
 )
+_ONLY_WHEN = lazy(r"[*_]* (?:only )?(?:when|if|unless|whenever)\b")
 _NEVER_ASKS = lazy(
     r"\b(?:do not|don'?t|never|without|no need to|needn'?t|instead of|rather than) (?:ask|prompt|wait|confirm|stop|pause)\w*\b"
 )
@@ -61,11 +63,14 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         if (
             match is None
             or statement.weight <= 0
+            or (statement.kind == "description" and "human" in match[0])
             or _NEVER_ASKS.search(statement.text)
             or ("for each" in statement.text and "user" not in statement.text)
         ):
             continue
-        strength = 0.4 if is_conditional(statement.text, match.start()) else 1.0
+        after = _ONLY_WHEN.match(statement.text, match.end())
+        unclear = "clarif" in match[0] and "before" not in statement.text
+        strength = 0.4 if after or unclear or is_conditional(statement.text, match.start()) else 1.0
         yield reading.sign(
             strength * statement.weight * quiet,
             EvidenceKind.SENTENCE,
@@ -94,6 +99,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     yield from _questions(reading, quiet)
 
 
+_QUESTION = lazy(r"\?(?:\s*\([^)]*\)?)?[\s*_]*$")
 _ASKED = lazy(r"\bquestions? to ask\b|\bask (?:the user|them|these|one at a time)\b|\bguide the user through\b")
 
 
@@ -105,11 +111,7 @@ def _questions(reading: SkillReading, quiet: float) -> Iterator[Sign]:
             section.heading.title.lower()
         ):
             continue
-        asked = sum(
-            1
-            for each in prose
-            if section.line < each.line <= section.end_line and each.text.rstrip(" *_").endswith("?")
-        )
+        asked = sum(1 for each in prose if section.line < each.line <= section.end_line and _QUESTION.search(each.text))
         if asked >= 3:
             yield reading.sign(0.7 * quiet, EvidenceKind.SENTENCE, f"questions:{section.line}", section.line)
     for nth, each in enumerate(prose):

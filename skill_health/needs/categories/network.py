@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
+from skill_health.needs.reading.clients import client_signs, session_signs
 from skill_health.needs.reading.force import SectionUse
 from skill_health.needs.reading.packages import PACKAGES, client_imports
 from skill_health.needs.reading.products import product_signs
@@ -20,24 +22,41 @@ TITLE = "External network access"
 MEANING = "It must reach hosts outside: web APIs, downloads, web search, cloud services. Installing a package alone does not count."
 
 _HOST = lazy(r"\b(?:https?|wss?)://(?:[^\s/@\"'`]{1,60}@)?([A-Za-z0-9$][\w.${}-]{2,100})")
+_BARE_HOST = lazy(
+    r"[\"']?((?:[a-z0-9-]+\.)+(?:com|org|net|io|in|dev|ai|co|app|me|sh|info|gov|edu|eu|de|uk|jp|cn|space|xyz|live))(?=[/?\"']|$)"
+)
 _GIT = frozenset(("clone", "push", "pull", "fetch", "ls-remote"))
 _WORDS = phrase(
     "web search|websearch|web_search|search the web|webfetch|web_fetch|web fetch|internet|online|search "
-    "engine|browse the web|google search|fetch the|fetch |download|scrape|crawl|api |network|first run",
+    "engine|browse the web|google search|fetch the|fetch |download|scrape|crawl| api|network|first run",
     r"\b(?:use|using|run|perform|conduct|do|via|with|requires?|execute|call|through|then|"
     r"first)\b[^.\n]{0,40}\b(?:web ?search|web_search|webfetch|web_fetch|web fetch|brave search)|"
     r"`(?:web ?search|webfetch|web_search|web_fetch)`|\bsearch the (?:web|internet)\b|\bweb search(?:es)?\b|"
     r"\brequires? (?:an? )?(?:active |stable )?(?:internet|network|online)\b|\b(?:internet|network) (?:access|connection)\b|"
-    r"\b(?:fetch|download|scrape|crawl|pull|retrieve)\b[^.\n]{0,40}\b(?:from the (?:web|internet|api)|web "
+    r"\b(?:fetch(?:es)?|downloads?|scrapes?|crawls?|pulls?|retrieves?)\b[^.\n]{0,40}\b(?:from (?:the (?:web|internet)|(?:an? |the )?"
+    r"[\w .()-]{0,30}\bapi)\b|"
+    r"web "
     r"?pages?|websites?|urls?\b|https?://|from (?:github|the official|hugging ?face|s3))|"
     r"\b(?:scripts?|commands?|tools?|it|skill) (?:all )?(?:uses?|needs?|requires?) (?:the )?(?:network|internet)\b|"
     r"\b(?:calls?|queries|query|hits?|uses?|using|via|through) (?:the |an? )?[\w .-]{0,30}\bapi\b",
+)
+_INTERNET = lazy(r"internet|network")
+_USES_WEB = lazy(
+    r"^\W*(?:\d+[.)] )?(?:\*\*)?(?:use|run|search with|fetch with) `?(?:web ?search|web_search|webfetch|web_fetch)\b"
 )
 _FIRST = phrase(
     "download",
     r"\b(?:first (?:run|use|time)|initial(?:ly)?)\b[^.\n]{0,30}\bdownloads?\b|\bdownloads? (?:the |a "
     r")?(?:models?|weights|data ?sets?)\b[^.\n]{0,30}(?:first|hugging|from)",
 )
+_BY_API = lazy(
+    r"\b(?:via|using|from|through|with|uses?|calls?|quer(?:y|ies)|by)\b[^.\n]{0,50}\b(?:apis?|web services?)\b(?! keys?)"
+)
+_CODES = lazy(
+    r"\b(?:build|develop|integrat|implement|design|best practices|sdk|patterns?|expert|architect|audit|scaffold|generate(?:s)? code|"
+    r"api (?:design|endpoints?|documentation))"
+)
+_REQUEST = lazy(r"\s*(?:[-*|]\s*)?`?(?:GET|POST|PUT|PATCH|DELETE) (?:https?://|/)\S+")
 _ENDPOINT = lazy(r"\b(?:base url|api base|endpoints?|server at|mcp server|webhook|api at|rpc)\b")
 _CREDENTIALS = ("api key", "oauth", "api_key", "bot token", "access token", "auth token", "api token")
 _PLAINLY = 0.6
@@ -136,9 +155,15 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         yield reading.sign(
             0.5 * offline, EvidenceKind.SENTENCE, "a service that wants credentials", asks.line, asks.shown
         )
+        often = Counter(each.command.program for each in reading.commands if not each.command.is_path)
         for placed in reading.commands:
             program = placed.command.program
-            if placed.source == "block" and program and is_tool(program) and not facts_of(program).listed:
+            if (
+                (often[program] > 1 or placed.command.is_path)
+                and program
+                and is_tool(program)
+                and not facts_of(program).listed
+            ):
                 yield reading.sign(
                     0.5 * placed.weight * offline,
                     EvidenceKind.COMMAND,
@@ -151,15 +176,32 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             yield reading.sign(
                 0.8 * statement.weight, EvidenceKind.HOST, "an address of a service", statement.line, statement.shown
             )
+    for sign in (*client_signs(reading, 1.0), *session_signs(reading, 0.6)):
+        yield sign._replace(weight=sign.weight * offline)
+    if not _CODES.search(reading.about):
+        if match := _BY_API.search(reading.about):
+            yield reading.sign(
+                0.7 * offline, EvidenceKind.SENTENCE, "an API that it is for", reading.about_line, match[0]
+            )
+        for nth, row in enumerate(reading.skill.lines, 1):
+            if (" /" in row or "http" in row) and _REQUEST.match(row):
+                yield reading.sign(
+                    0.5 * reading.role(nth).run * offline, EvidenceKind.HOST, "requests to an API", nth, row
+                )
     yield from remote_signs(reading, 0.9, own_content=False)
     for sign in product_signs(reading, 0.5):
         yield sign
     for sign in signs_of_phrase(reading, _FIRST, 1.0, "first download"):
         yield sign
     for sign in signs_of_phrase(reading, _WORDS, 0.65, ""):
-        yield sign._replace(weight=sign.weight * offline)
+        line = sign.evidence.line
+        wanted = reading.role(line) is SectionUse.REQUIRED and _INTERNET.search(sign.evidence.subject) is not None
+        plainly = line == reading.about_line or wanted or _USES_WEB.search(sign.evidence.text.lower()) is not None
+        yield sign._replace(weight=sign.weight * offline * (1.6 if plainly else 1.0))
 
 
+_IMAGE = lazy(r"(?:[\w-]+\.)+(?:io|com|org|net|dev)/[\w./:-]+")
+_FETCHES = lazy(r"\b(?:download|fetch|scrape|crawl)(?:[_-]\w+)?(?:\.(?:py|sh|js|ts))?(?:\s|$)")
 _ASKS = lazy(r"^(?:exec|run|-p|--print|--prompt)\b|(?<!\S)-p\b")
 
 
@@ -182,6 +224,7 @@ def _of_command(placed: PlacedCommand, reading: SkillReading, offline: float) ->
     ):
         text = " ".join(command.words)
         hosts = [match[1] for match in _HOST.finditer(text)]
+        hosts += [match[1] for word in command.words if (match := _BARE_HOST.match(word))]
         outside = [host for host in hosts if is_outside(host) and "." in host] or (
             ["a host"] if not hosts or any("$" in host for host in hosts) else []
         )
@@ -207,7 +250,16 @@ def _of_command(placed: PlacedCommand, reading: SkillReading, offline: float) ->
             placed.line,
             command.text,
         )
-    elif name in ("codex", "gemini", "claude") and _ASKS.search(" ".join(command.words)):
+    elif name in ("docker", "podman") and command.words[:1] and command.words[0] in ("pull", "login", "run"):
+        image = next((word for word in command.words[1:] if _IMAGE.match(word)), "")
+        if image or command.words[0] != "run":
+            strength = 0.5 if command.words[0] == "run" else 0.8
+            yield reading.sign(
+                strength * weight, EvidenceKind.HOST, image.partition("/")[0] or "a registry", placed.line, command.text
+            )
+    elif _FETCHES.search(command.text):
+        yield reading.sign(0.5 * weight, EvidenceKind.COMMAND, "a download", placed.line, command.text)
+    elif name in ("codex", "gemini") and _ASKS.search(" ".join(command.words)):
         yield reading.sign(0.7 * weight, EvidenceKind.COMMAND, name, placed.line, command.text)
     elif "network" in facts_of(name).tags and name not in ("claude", "codex", "gemini", "openclaw"):
         local = name in ("nmap", "ping", "kubectl", "helm", "ssh", "terraform", "tofu", "dbt", "firebase", "supabase")

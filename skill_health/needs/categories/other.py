@@ -24,9 +24,15 @@ _AGENTS = phrase(
     r"|each |these |multiple )?(?:[\w-]+ )?(agents?)\b|\b(?:its|their|an) (own agent)\b|\b(?:dispatch|spawn|"
     r"launch)\w* (?:the |an? )?`[\w:-]+` (agents?)\b|\bspawn(?:s|ing)? (?:\w+ ){0,3}agents?\b",
 )
+_HARDWARE = lazy(
+    r"\b(?:bluefield|jetson|dpus?\b|raspberry pi|arduino|esp32|micro-?controllers?|oscilloscope|3d printers?|printers?|smart home|"
+    r"home assistant|philips hue|sonos|apple (?:notes|reminders|silicon)|homekit|android (?:device|phone)s?|iphone)\b"
+)
+_TELLS = lazy(r"\W*(?:\d+[.)] )?\W*(?:must )?(?:dispatch|spawn|launch|delegate|use (?:the )?`?(?:task|agent)`? tool)\b")
+_AGENT_WORK = lazy(r"\b(?:sub-?agents?|agent teams?|parallel agents?|multi-agent|dispatch\w* agents?)\b")
 _SYSTEM = phrase(
     "macos|mac os|windows|xcode|apple silicon|linux only|ios device|android device",
-    r"\b(?:requires?|needs?|only|runs? on|must (?:be|run) on|works? (?:only )?on|on)\b[^.\n]{0,20}\b(macos|"
+    r"\b(?:requires?|needs?|only|runs? on|must (?:be|run) on|works? (?:only )?on)\b[^.\n]{0,20}\b(macos|"
     r"mac os x?|windows(?: \d+)?|xcode|apple silicon|linux only)\b|\b(macos|windows|linux)[- ]only\b|"
     r"\b(macos) (?:with|\d|host)|\b(xcode) (?:installed|\d)",
 )
@@ -78,8 +84,14 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             yield reading.sign(
                 0.7 * placed.weight, EvidenceKind.COMMAND, placed.command.program, placed.line, placed.command.text
             )
-    for sign in signs_of_phrase(reading, _AGENTS, 1.0, ""):
-        yield sign._replace(evidence=sign.evidence._replace(subject=f"{sign.evidence.subject[:30]}"))
+    if match := _HARDWARE.search(reading.about):
+        yield reading.sign(1.0, EvidenceKind.SENTENCE, match[0], reading.about_line)
+    if match := _AGENT_WORK.search(reading.about):
+        yield reading.sign(0.5, EvidenceKind.SENTENCE, "other agents", reading.about_line, match[0])
+    for sign in signs_of_phrase(reading, _AGENTS, 0.4, ""):
+        told = 2.5 if _TELLS.match(sign.evidence.text.lower()) else 1.0
+        evidence = sign.evidence._replace(subject=f"agents:{sign.evidence.line}")
+        yield sign._replace(weight=sign.weight * told, evidence=evidence)
     for sign in signs_of_phrase(reading, _SYSTEM, 0.7, ""):
         # What runs on several systems needs none of them.
         if len(set(_ANY_SYSTEM.findall(sign.evidence.text.lower()))) > 1:

@@ -8,6 +8,7 @@ from skill_health.needs.model import EvidenceKind, Sign
 from skill_health.needs.reading.force import is_negated
 from skill_health.needs.reading.git import git_signs
 from skill_health.needs.reading.read import SkillReading, phrase, signs_of_phrase
+from skill_health.needs.reading.themes import CODE, theme_signs
 from skill_health.text.patterns import lazy
 
 ORDER = 8
@@ -24,11 +25,13 @@ _ABOUT = lazy(
     r"(?:c\+\+|c/c\+\+|rust|python|go|java|swift|typescript|javascript|react|\.net|php|ruby) (?:code|"
     r"projects?|apps?|applications?|files?|source)|legacy code|project'?s?\b|a project|test suites?|"
     r"implementation plan|implementations|source files?|code)|"
-    r"\b(code review|commit message|changelog|git history|refactoring|dead code|test coverage|ci failure|"
+    r"\b(code review|commit message|changelog|git history|refactoring|dead code|test coverage|call graphs?|class hierarch\w+|code graphs?|ci failure|"
     r"failing (?:tests?|checks?|ci)|dependency (?:upgrade|audit)|monorepo)\b"
 )
 _OUTRIGHT = lazy(
-    r"\b(code ?bases?|(?:this|the|a|your|an existing|git|github|current|target) repositor(?:y|ies)|(?:the|"
+    r"\b(code ?bases?|(?:this|the|a|your|an existing|git|github|current|target) (?:[\w.-]+/[\w.-]+ )?repositor(?:y|ies)|"
+    r"implementation plan|touching code|"
+    r"(?:the|"
     r"this|your|a) repo\b|pull requests?|code reviews?|review(?:ing|s)? (?:a |the |your )?(?:pr|code|changes|"
     r"diff)|monorepos?|"
     r"existing (?:code|project|app|application|tests?|components?)|(?:your|the user's|a) project'?s? (?:code|dependencies|source|structure|tests?))\b"
@@ -71,11 +74,17 @@ _BUILDERS = frozenset(
 _ELSEWHERE = frozenset(
     "qpdf pdftk cp mv cd docker ls mkdir tar zip unzip rsync scp latexmk curl chmod touch rm ln".split()
 )
+_NEW = frozenset(("new", "init", "create"))
 _PROJECT_PATH = lazy(
     r"^(?:\./)?(?:src|lib|app|apps|packages|contracts|tests?)/|^\.$|^\./(?:my-)?project|^(?:\./|<|"
     r"/path/to/)(?:my-|your-)?(?:project|repo|codebase|app)\b|^<(?:project|repo|codebase|path-to-(?:project|"
     r"repo))"
 )
+_CHECKOUT = lazy(
+    r"\b(?:repo(?:sitory)?|source|existing|local|git|the|a) checkout\b"
+    r"(?! (?:page|flow|process|session|step|form|button))|\bcheckout of\b|\bbase code\b|\b(?:local|existing|a) clone of\b"
+)
+_ROOT = lazy(r"rev-parse --show-toplevel|\$\{?REPO(?:_ROOT|_DIR)?\b")
 _SCRATCH = lazy(
     r"\b(?:scaffold|bootstrap|from scratch|create (?:a )?new (?:project|app)|new project|starter|boilerplate|set(?:s|ting)? up a new|initiali[sz]e a)"
 )
@@ -91,12 +100,16 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         yield reading.sign(0.75 * scratch, EvidenceKind.SENTENCE, "what it is for", reading.about_line, match[0])
     for placed in reading.commands:
         command = placed.command
+        if _ROOT.search(command.text):
+            yield reading.sign(0.6 * placed.weight, EvidenceKind.COMMAND, "its root", placed.line, command.text)
         if command.program in _BUILDERS and (not command.words or command.words[0] in _TASKS):
             yield reading.sign(
                 0.45 * placed.weight * scratch, EvidenceKind.COMMAND, command.program, placed.line, command.text
             )
-        elif command.program not in _ELSEWHERE and any(
-            _PROJECT_PATH.search(word.strip("\"'")) for word in command.words
+        elif (
+            command.program not in _ELSEWHERE
+            and not _NEW.intersection(command.words[:2])
+            and any(_PROJECT_PATH.search(word.strip("\"'")) for word in command.words)
         ):
             own = command.program in ("rg", "grep", "ag", "semgrep", "find", "ls", "tree", "fd")
             word = next(word for word in command.words if _PROJECT_PATH.search(word.strip("\"'")))
@@ -107,6 +120,10 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 placed.line,
                 command.text,
             )
+    yield from theme_signs(reading, CODE, 0.22 * scratch)
+    for statement in reading.statements_with(("checkout", "base code", "clone of")):
+        if statement.weight > 0 and (match := _CHECKOUT.search(statement.text)):
+            yield reading.sign(0.6 * statement.weight, EvidenceKind.SENTENCE, match[0], statement.line, statement.shown)
     for sign in git_signs(reading):
         yield sign._replace(weight=sign.weight)
     for sign in signs_of_phrase(reading, _SAID, 0.6, "", conditional=0.7):

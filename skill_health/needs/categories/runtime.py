@@ -8,6 +8,7 @@ from skill_health.needs.model import EvidenceKind, Sign
 from skill_health.needs.reading.packages import PACKAGES
 from skill_health.needs.reading.programs import facts_of, installs_skill
 from skill_health.needs.reading.read import SkillReading, phrase, signs_of_phrase
+from skill_health.needs.reading.themes import theme_signs
 from skill_health.text.patterns import lazy
 
 ORDER = 6
@@ -21,10 +22,15 @@ _SAID = phrase(
     r"ruby|golang|go 1\.\d+|php|cuda|nvidia gpu|gpu|pytorch|bun|deno)\b|"
     r"^\W*(python|node\.?js|java|\.net(?: sdk)?|ruby|go|rust|php|bun|pytorch|cuda) ?(?:>=?|v|≥)?\s?\d[\d.x+-]*",
 )
+_GPU = (
+    ("GPU", r"gpus?|vram"),
+    ("CUDA", r"cuda|nccl|tensorrt|nvidia-smi|nvcc"),
+    ("a training framework", r"pytorch|torchrun|deepspeed|megatron|fsdp|vllm"),
+)
 _PACKAGE_WORDS = frozenset(("install", "add", "i", "sync", "ci"))
 _IMPORT = lazy(r"(?m)^(?:from\s+([A-Za-z_]\w*)[\w.]*\s+import|import\s+([A-Za-z_]\w*))")
 _JS_IMPORT = lazy(
-    r"(?m)^\s*(?:import\b[^\n]{0,200}\bfrom\s+|(?:const|let|var)\b[^\n]{0,80}\brequire\()[\"']([@a-z][\w./@-]{0,60})[\"']"
+    r"(?m)^[ \t]*(?:import\b[^\n]{0,200}\bfrom\s+|(?:const|let|var)\b[^\n]{0,80}\brequire\()[\"']([@a-z][\w./@-]{0,60})[\"']"
 )
 _PY = frozenset(("python", "py", "python3"))
 _JS = frozenset(("javascript", "js", "typescript", "ts", "jsx", "tsx"))
@@ -84,10 +90,11 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             line = snippet.line
             client = any(name in PACKAGES or name.partition(".")[0] in PACKAGES for name in names)
             yield reading.sign(
-                (0.6 if installs or client else 0.35) * max(snippet.role.run, 0.2),
+                (0.7 if installs or client else 0.35) * max(snippet.role.run, 0.2),
                 EvidenceKind.IMPORT,
                 f"{language}: {names[0]}",
                 line,
                 f"imports {names[0]}",
             )
+    yield from theme_signs(reading, _GPU, 0.4)
     yield from signs_of_phrase(reading, _SAID, 1.0, "")

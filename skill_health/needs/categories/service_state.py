@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
+from skill_health.needs.reading.clients import client_content_signs, client_signs, session_signs
 from skill_health.needs.reading.products import product_signs
 from skill_health.needs.reading.programs import facts_of
 from skill_health.needs.reading.read import SkillReading, phrase, signs_of_phrase
@@ -56,7 +57,7 @@ _HELD = lazy(
     r"\b(?:manage|query|search|read|list|fetch|access|monitor|check|triage|review|"
     r"update)\w*\b[^.\n]{0,40}\b(tickets?|crm|inbox|emails?|meetings?|calendar|tasks|contacts|orders|invoices|"
     r"issues|"
-    r"deployments?|clusters?|servers|workouts|bookmarks|transactions|vault|notes|recordings|deals|jobs|builds|"
+    r"deployments?|clusters?|servers|workouts|bookmarks|transactions|vault|notes|recordings|deals|jobs|builds|workflows|executions|campaigns|"
     r"dashboards?|alerts|devices|library|accounts?)\b"
 )
 _LISTS = lazy(r"\b(?:list|get|describe|show|view|logs|ls|search|read|inbox|status|checks|fetch|tail|events)\b")
@@ -96,13 +97,18 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                     f"{script.file} runs {use.name}",
                     script.path,
                 )
+    yield from session_signs(reading, 0.3)
+    yield from client_signs(reading, 0.3)
+    yield from client_content_signs(reading, 0.5)
     yield from remote_signs(reading, 0.7, own_content=True)
     for sign in product_signs(reading, 0.7):
         yield sign
         yield from _reads(reading)
         if asks := next((each for each in reading.commands if "auth" in facts_of(each.command.program).tags), None):
             yield reading.sign(0.4, EvidenceKind.COMMAND, "commands of it", asks.line, asks.command.text)
-    secret = any(is_secret(name) for name, _ in reading.declared.variables)
+    secret = any(is_secret(name) for name, _ in reading.declared.variables) or any(
+        is_secret(name) for placed in reading.commands for name in placed.command.assigned
+    )
     if secret and (match := _HELD.search(reading.about)):
         yield reading.sign(0.6, EvidenceKind.SENTENCE, "what it is for", reading.about_line, match[0])
         yield from _reads(reading)
@@ -118,6 +124,10 @@ _READ_WORDS = frozenset(
 def _reads(reading: SkillReading) -> Iterator[Sign]:
     """Commands that by their words read what the service holds."""
     for placed in reading.commands:
+        if placed.command.program == "curl" and "authorization:" in placed.command.text.lower():
+            yield reading.sign(
+                0.3 * placed.weight, EvidenceKind.COMMAND, "requests with a key", placed.line, placed.command.text
+            )
         if _READ_WORDS.intersection(placed.command.words[:4]) and placed.command.program not in (
             "npm",
             "pip",

@@ -43,6 +43,11 @@ _PRODUCTS = frozenset(
 """Names of products that descriptions mention without running them."""
 _MANAGERS = frozenset("brew apt apt-get dnf yum pacman apk snap choco winget scoop nix nix-env port".split())
 _INSTALLED = lazy(r"\b(?:install|add|get|tap)\b")
+_RUNS = phrase(
+    "run|execut|invok|using|via",
+    r"\b(?:runs?|running|execute[sd]?|executing|invok(?:e|es|ing)|using|via) (?:the |a )?"
+    r"[`*]{0,2}([a-z][a-z0-9+-]{1,30})[`*]{0,2}(?= |,|\.|;|:|\)|$)",
+)
 _REQUIRED = phrase(
     "installed|cli|command-line|in path|on path|on your path|$path|binary",
     r"\b(?:requires?|needs?|must have|make sure|ensure|verify|check|install)\b[^.\n]{0,50}`([a-z][\w+-]{1,30})`[^.\n]{0,40}"
@@ -51,8 +56,17 @@ _REQUIRED = phrase(
 )
 
 
+_ONE_IS_ENOUGH = 1.5
+"""Few skills that run a program at all, even in passing, do without one."""
+
+
 def find(reading: SkillReading) -> Iterator[Sign]:
     """Commands of the normal course, declared programs, and what the bundled scripts start."""
+    for sign in _signs(reading):
+        yield sign._replace(weight=sign.weight * _ONE_IS_ENOUGH)
+
+
+def _signs(reading: SkillReading) -> Iterator[Sign]:
     for name, line in reading.declared.programs:
         if name not in PLAIN and is_tool(name):
             yield reading.sign(1.0, EvidenceKind.DECLARED, name, line)
@@ -76,6 +90,10 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 and name not in _PRODUCTS
             ):
                 yield reading.sign(0.6, EvidenceKind.PROGRAM, name, reading.about_line, name)
+    for sign in signs_of_phrase(reading, _RUNS, 0.5, ""):
+        name = sign.evidence.subject
+        if facts_of(name).listed and is_tool(name) and name not in AMBIGUOUS and name not in _HOSTS_OWN:
+            yield sign._replace(evidence=sign.evidence._replace(kind=EvidenceKind.PROGRAM))
     for sign in signs_of_phrase(reading, _REQUIRED, 1.0, ""):
         if is_tool(sign.evidence.subject):
             yield sign
@@ -93,12 +111,9 @@ def _of_command(placed: PlacedCommand, reading: SkillReading) -> Sign | None:
         return None
     if not facts.listed:
         # A name that nobody knows is a program where a block of commands runs it with arguments.
-        if (
-            placed.source != "block"
-            or not command.words
-            or "(" in command.text.split(" ")[0]
-            or "=" in command.words[0][:2]
-        ):
+        if not command.words or "(" in command.text.split(" ")[0] or "=" in command.words[0][:2]:
+            return None
+        if f"|{name}" in command.text:
             return None
         if name.endswith((".py", ".sh", ".js", ":")) or name in reading.skill.files or name in _NO_PROGRAMS:
             return None

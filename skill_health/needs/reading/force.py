@@ -52,7 +52,7 @@ _TITLES = (
     )),
     (SectionUse.OPTIONAL, lazy(
         r"\boptional|alternative|advanced|\bbonus\b|nice to have|best practices?|other (?:platforms|tools|options)|"
-        r"integrations?$|integration with|ci/?cd|github actions|production|deploy(?:ing|ment) options|customi[sz]|extend|extra|"
+        r"integrations?$|integration with|ci/?cd|github actions|production|deploy(?:ing|ment) options|customi[sz]|\bextend|\bextras?\b|"
         r"for (?:developers|maintainers|contributors)|development$|variants?$|future"
     )),
     (SectionUse.REQUIRED, lazy(
@@ -126,7 +126,7 @@ _CONDITION = lazy(
 )
 _NEGATED = lazy(
     r"\b(?:no|not|never|without|avoid|instead of|rather than|unlike|neither|nor|isn'?t|aren'?t|don'?t|doesn'?t|won'?t|can'?t|cannot|"
-    r"needn'?t|no longer|lacks?|replaces?|skip|zero|nothing)\b[^.;:!?\n]{0,40}$"
+    r"needn'?t|no longer|outside|lacks?|replaces?|skip|zero|nothing)\b[^.;:!?\n]{0,40}$"
 )
 _NOT_NEEDED = lazy(
     r"^[^.;:\n]{0,30}\b(?:not|n'?t|never|un) ?(?:be )?(?:required|needed|necessary|supported|available|applicable)\b|^[^.;\n]{0,12}\boptional\b"

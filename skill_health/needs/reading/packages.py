@@ -27,4 +27,4 @@ def client_imports(text: str) -> Iterator[str]:
                 break
 
 
-_IMPORT = lazy(r"(?m)^\s*(?:from|import)\s+([A-Za-z_][\w.]*)|\bfrom\s+[\"']([@\w./-]+)[\"']")
+_IMPORT = lazy(r"(?m)^[ \t]*(?:from|import)\s+([A-Za-z_][\w.]*)|\bfrom\s+[\"']([@\w./-]+)[\"']")

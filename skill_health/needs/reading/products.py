@@ -19,7 +19,7 @@ PRODUCTS = (
 ).replace("\\\\", "\\")
 """Services that hold what belongs to a user, as an alternation of a pattern."""
 _WORKS_WITH = lazy(
-    rf"\b(?:manage|search|read|send|post|interact with|access|automat|control|quer(?:y|ies)|integrat\w* with|"
+    rf"\b(?:manage|mine|search|read|send|post|interact with|access|automat|control|quer(?:y|ies)|integrat\w* with|"
     rf"connect(?:s|ed)? to|list|creat|updat|fetch|pull|sync|monitor|triag|triage|work(?:s|ing)? with|review|"
     rf"summari[sz]e?)\w*\b"
     rf"[^.\n]{{0,60}}?\b(?<![-/])({PRODUCTS})\b(?!-| (?:style|markdown|like|ads? copy|posts? templates))|"
@@ -29,6 +29,9 @@ _WORKS_WITH = lazy(
 PUBLIC = frozenset("github gitlab youtube reddit twitter linkedin wordpress bluesky mastodon".split())
 """Those of them that show much to anyone."""
 _NAME = lazy(rf"\b(?:{PRODUCTS})\b")
+_HOLDS = lazy(
+    r"\W*(?:manag(?:e|es|ing)\b|control|read|search|triag|monitor|interact|access|quer|min(?:e|es|ing)\b|list|sync)"
+)
 _WRITES = lazy(
     r"\b(?:copy|content|posts? (?:for|that)|strategy|caption|thread writ|growth|marketing|best practices|guide to|patterns?)\b"
 )
@@ -44,4 +47,7 @@ def product_signs(reading: SkillReading, weight: float) -> Iterator[Sign]:
     match = _WORKS_WITH.search(reading.about)
     if match and not _WRITES.search(reading.about):
         name = match[1] or match[2] or match[3]
-        yield reading.sign(weight, EvidenceKind.SENTENCE, f"{name} (what it is for)", reading.about_line, match[0])
+        held = name not in PUBLIC and _HOLDS.match(match[0]) is not None
+        yield reading.sign(
+            1.0 if held else weight, EvidenceKind.SENTENCE, f"{name} (what it is for)", reading.about_line, match[0]
+        )

@@ -41,9 +41,9 @@ SHELLS = frozenset(
 )
 _TARGET = lazy(r"\]\([^)\s]{1,400}\)")
 _MOST_SCRIPTS, _MOST_STATEMENTS, _SHOWN = 40, 4_000, 160
-_SENTENCE = lazy(r"(?<=[.!?。！？])\s+(?=[A-Z\"'`*\[(0-9]|[^\x00-\x7f])|\n(?=\s*[-*|])|(?<=[。！？])")
+_SENTENCE = lazy(r"(?<=[.!?。！？])\s+(?=[A-Z\"'`*\[(0-9]|[^\x00-\x7f])|\n(?=[ \t]{0,16}[-*|])|(?<=[。！？])")
 _SCRIPT = lazy(
-    r"(?<![\w./])((?:[\w.${}<>~-]+/)*[\w.-]+\.(?:py|sh|js|mjs|cjs|ts|rb|ps1|pl|R|bash|php|lua|jl|go|swift|tsx|exs))(?![\w/])"
+    r"(?<![\w./])((?:[\w.${}<>~-]{1,60}/){0,8}[\w.-]{1,60}\.(?:py|sh|js|mjs|cjs|ts|rb|ps1|pl|R|bash|php|lua|jl|go|swift|tsx|exs))(?![\w/])"
 )
 _OWN_IMPORT = lazy(r"(?m)^[ \t]{0,8}(?:from|import)[ \t]+([A-Za-z_]\w*)")
 _VARIABLE = lazy(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
@@ -317,13 +317,14 @@ def _commands(reading: SkillReading) -> Iterator[PlacedCommand]:
                 at = block.line + command.line + block.fenced
                 yield PlacedCommand(command, skill.path, at, role.run * lead, role, "block")
     blocks = {block.text.lstrip().partition(" ")[0] for block in skill.body.blocks if is_shell(block)}
+    clients = _programs_in_spans(reading)
     for span in skill.body.codes:
         first, _, rest = span.text.strip().partition(" ")
         if first.startswith("/") or not (rest or first in _ALONE):
             continue
         if first in AMBIGUOUS and not (" -" in rest or first in blocks):
             continue
-        known = first in _RUNNERS or (facts_of(first).listed and first not in PLAIN)
+        known = first in _RUNNERS or first in clients or (facts_of(first).listed and first not in PLAIN)
         if not known and not first.startswith(("./", "scripts/", "{baseDir}", "$")):
             continue
         role = reading.role(span.line)
@@ -332,9 +333,29 @@ def _commands(reading: SkillReading) -> Iterator[PlacedCommand]:
         if at >= 0 and is_negated(around, at, at + len(span.text)):
             continue
         weight = role.run * hedge(around) * (0.6 if around.lstrip().startswith("|") else 1.0)
+        if at >= 0 and is_conditional(around, at):
+            weight *= 0.5
         for command in read_commands(span.text):
             if command.program:
                 yield PlacedCommand(command, skill.path, span.line, weight, role, "inline")
+
+
+_PROGRAM = lazy(r"([a-z][a-z0-9]*(?:-[a-z0-9]+)*) (?:[a-z][a-z-]+|-)")
+_OPTION = lazy(r" --?[a-z]")
+_OFTEN = 3
+
+
+def _programs_in_spans(reading: SkillReading) -> frozenset[str]:
+    """Programs that nobody lists, of which inline code shows several commands, some with options."""
+    seen: dict[str, set[str]] = {}
+    for span in reading.skill.body.codes:
+        if match := _PROGRAM.match(span.text.strip()):
+            seen.setdefault(match[1], set()).add(span.text.strip())
+    return frozenset(
+        name
+        for name, texts in seen.items()
+        if name not in PLAIN and name not in AMBIGUOUS and len(texts) >= _OFTEN and any(map(_OPTION.search, texts))
+    )
 
 
 _RUNNERS = frozenset(("python", "python3", "node", "bash", "sh", "npx", "uv", "npm"))

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from skill_health.text.patterns import lazy
 
-_PROMPT = lazy(r"^\s*(?:\$|>|%|❯|➜|#(?= \w+ )|PS [^>]{0,40}>)\s+")
+_PROMPT = lazy(r"^\s*(?:\$|>|%|❯|➜|PS [^>]{0,40}>)\s+")
 _ASSIGNMENT = lazy(r"^(?:export\s+|\$env:)?([A-Za-z_]\w*)\s*=")
 _HEREDOC = lazy(r"<<-?\s*[\"'\\]?(\w+)")
 _SPLIT = lazy(r"&&|\|\||[;|]|\$\(|`|\bdo\b|\bthen\b|\belse\b|(?<!&)&(?!&|>|\d)")
-_WORD = lazy(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s\"']+")
+_WORD = lazy(r"\"(?:[^\"\\]|\\.){0,300}\"|'[^']{0,300}'|[^\s\"']+")
 _NAME = lazy(r"[A-Za-z][\w.+-]{0,60}")
 _PATH = lazy(r"(?:\.{1,2}/|/|~/|\$\{?\w+\}?/|\{\w+\}/|<[^>]{1,60}>/|[\w.-]+/)[\w./${}<>-]*")
 _WRAPPERS = frozenset(

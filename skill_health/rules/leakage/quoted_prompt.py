@@ -63,13 +63,16 @@ def collect(skill: Skill, context: Context) -> Any:
     """The paragraphs on when to use the skill as [[line, text], ...]; None if there are no prompts."""
     if not context.registries.prompts and not context.registries.activation:
         return None
+    return [[line, text] for line, text in paragraphs_on_use(skill)]
+
+
+def paragraphs_on_use(skill: Skill) -> Iterator[tuple[int, str]]:
+    """The paragraphs and items of the sections on when to use a skill, with their lines."""
     body = skill.body
     ranges = [(s.line, s.end_line) for s in body.sections if "when_to_use" in roles_of(s.heading.title)]
-    return [
-        [prose.line, prose.text]
-        for prose in body.prose
-        if prose.kind != "heading" and any(first <= prose.line <= last for first, last in ranges)
-    ]
+    for prose in body.prose:
+        if prose.kind != "heading" and any(first <= prose.line <= last for first, last in ranges):
+            yield prose.line, prose.text
 
 
 def check_corpus(corpus: Corpus, context: CorpusContext) -> Iterator[Hit]:

@@ -24,7 +24,7 @@ from skill_health.text.patterns import lazy
 
 TITLE = "block of Markdown with six headings or more, as the form of a document"
 _FEWEST, _MOST = 6, 20
-_HEADING = lazy(r"(?m)^(#{1,4}) +(\S.*?)[ \t#]*$")
+_HEADING = lazy(r"(?m)^(#{1,4}) +(\S.*)$")
 _OPEN = lazy(r"[\[\]{}<>]|\.\.\.|\u2026|\bN\b|\bX\b|\d|\||`|\*\*?")
 _FORM = lazy(r"(?i)\b(?:template|format|structure|layout|outline|report|document|output|form|header|sections?)\b")
 _NAME = "write-up.md"
@@ -57,7 +57,7 @@ def _forms(skill: Skill) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         if block.info.lower() not in ("markdown", "md", ""):
             continue
         found = [
-            (match[1], match[2].strip())
+            (match[1], match[2].rstrip(" \t#"))
             for match in _HEADING.finditer(_outside_code(block.text))
             if not _OPEN.search(match[2]) and len(match[2]) <= 80 and match[2].isprintable()
         ]
