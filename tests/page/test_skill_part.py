@@ -20,6 +20,7 @@ from msgspec import structs
 from trial_made import HOSTILE, RUN, line, trajectory, write_run, write_trial
 
 from skill_health.documents.lint_report import LintDocument
+from skill_health.documents.skill_grades import SkillGrade
 from skill_health.documents.skill_record import SkillRecord
 from skill_health.page.model import Origins, Page
 from skill_health.page.sections import skills
@@ -362,12 +363,12 @@ def test_findings_that_are_not_shown_are_counted(n: int, purse: int) -> None:
 @pytest.mark.slow
 def test_those_most_in_need_are_served_first(monkeypatch: pytest.MonkeyPatch) -> None:
     page = page_made.page()
-    good = {path: replace(verdict, tone="good") for path, verdict in page.verdicts.items()}
+    good = {path: replace(verdict, grade=SkillGrade.PASSING) for path, verdict in page.verdicts.items()}
     losing = [part for part in made() if part.routing.lost.prompts]
     assert len(losing) > 1
     for part in losing:
         monkeypatch.setattr(skills, "PROMPTS", prompt_price(part.routing.lost.prompts[0]))
-        verdicts = good | {part.path: replace(page.verdicts[part.path], tone="bad")}
+        verdicts = good | {part.path: replace(page.verdicts[part.path], grade=SkillGrade.FAIL)}
         served = {each.path: each.routing for each in parts(replace(page, verdicts=verdicts))}
         assert [path for path, routing in served.items() if routing.lost.prompts] == [part.path]
         assert [path for path, routing in served.items() if routing.taken.prompts] == []
