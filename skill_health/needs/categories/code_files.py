@@ -143,7 +143,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
 
 
 _ABOUT_FILE = lazy(
-    r"(?<![\w/.])((?:[\w-]+\.)?[\w-]*\.(?:json|ya?ml|toml|csproj|vbproj|sln|config|lock|props|ini|cfg|gradle))\b|\b(agents\.md|claude\.md|gemini\.md|memory\.md)\b"
+    r"(?<![\w/.-])((?:[\w-]{1,60}\.)?[\w-]{0,60}\.(?:json|ya?ml|toml|csproj|vbproj|sln|config|lock|props|ini|cfg|gradle))\b|\b(agents\.md|claude\.md|gemini\.md|memory\.md)\b"
 )
 _KIND = lazy(
     r"`\*?(\.(?:py|tsx?|jsx?|cs|fc|func|sol|rs|go|java|kt|swift|c|h|cpp|csproj|vbproj|sln|tf|ya?ml|toml|xaml|sql|vue|rb|php))`"

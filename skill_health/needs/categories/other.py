@@ -28,7 +28,9 @@ _HARDWARE = lazy(
     r"\b(?:bluefield|jetson|dpus?\b|raspberry pi|arduino|esp32|micro-?controllers?|oscilloscope|3d printers?|printers?|smart home|"
     r"home assistant|philips hue|sonos|apple (?:notes|reminders|silicon)|homekit|android (?:device|phone)s?|iphone)\b"
 )
-_TELLS = lazy(r"\W*(?:\d+[.)] )?\W*(?:must )?(?:dispatch|spawn|launch|delegate|use (?:the )?`?(?:task|agent)`? tool)\b")
+_TELLS = lazy(
+    r"\W{0,12}(?:\d+[.)] )?\W{0,6}(?:must )?(?:dispatch|spawn|launch|delegate|use (?:the )?`?(?:task|agent)`? tool)\b"
+)
 _AGENT_WORK = lazy(r"\b(?:sub-?agents?|agent teams?|parallel agents?|multi-agent|dispatch\w* agents?)\b")
 _SYSTEM = phrase(
     "macos|mac os|windows|xcode|apple silicon|linux only|ios device|android device",
