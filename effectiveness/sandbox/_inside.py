@@ -50,8 +50,13 @@ def main() -> None:
     forwards = [beside("_forward").connect(int(number), path) for number, path in ways if int(number) and path]
     out, printed = own_channel() if int(channel) else (-1, None)
     said, say = os.pipe()
+    ready, go = os.pipe()
     SupervisorState.child = os.fork()
     if not SupervisorState.child:
+        # A program that starts others without end leaves no room for our threads, so these are there first.
+        os.close(go)
+        if not os.read(ready, 1):
+            os._exit(127)
         start(argv, environment, cwd, given, (int(size), int(files), int(tasks), int(memory)), say, out)
     os.close(say)
     os.close(given)
@@ -62,6 +67,7 @@ def main() -> None:
         os.close(out)
     for forward in forwards:
         _thread.start_new_thread(forward, ())
+    os.write(go, b"-")
     error = os.read(said, 1 << 12)
     status = wait_for(SupervisorState.child)
     kill_all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import socket
 import threading
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents._api import Command, ProgramOutput
 from skill_health.effectiveness.sandbox import _container, _load, bubblewrap, docker, none, podman
 from skill_health.effectiveness.sandbox._api import SandboxLimits, SandboxSession
-from skill_health.effectiveness.sandbox._host import SUPERVISOR
+from skill_health.effectiveness.sandbox._host import SUPERVISOR, SUPERVISORS
 from skill_health.effectiveness.sandbox._load import back_end, back_ends, pick
 from skill_health.effectiveness.sandbox._private import private_python
 from skill_health.effectiveness.sandbox._run import Disk, SandboxError, Streams, last_words, run, to_the_end
@@ -67,6 +68,33 @@ def test_streams_input_environment_and_exit_code(tmp_path: Path, name: str) -> N
         "t/t",
     }
     assert output.duration_ms is not None and 0 < output.duration_ms < 8000
+
+
+SLOW_THREADS = """
+import _thread, time
+_start = _thread.start_new_thread
+def _late(*given):
+    time.sleep(0.05)
+    with open({trace!r}, "a") as stream:
+        stream.write("thread\\n")
+    return _start(*given)
+_thread.start_new_thread = _late
+"""
+
+
+def test_a_program_starts_when_nothing_of_ours_has_to_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that starts others without end leaves no room for threads, which would look like a failure of the sandbox."""
+    trace, folder = tmp_path / "trace", tmp_path / "supervisor"
+    folder.mkdir()
+    for name in SUPERVISORS:
+        shutil.copy(Path(SUPERVISOR).with_name(name), folder)
+    with open(folder / "_guard.py", "a") as stream:
+        stream.write(SLOW_THREADS.format(trace=str(trace)))
+    monkeypatch.setattr("skill_health.effectiveness.sandbox._run.SUPERVISOR", str(folder / "_inside.py"))
+    limits = SandboxLimits(60, processes=50)
+    output = go("none", a_box(tmp_path), ("sh", "-c", f"echo program >> {trace}"), limits=limits)
+    assert output.exit_code == 0, output
+    assert trace.read_text().split() == ["thread"] * 2 + ["program"]
 
 
 @SLOW
