@@ -58,7 +58,8 @@ def test_a_caveat_is_one_member(checkout: Path, copy: Path, tmp_path: Path) -> N
     run(copy, folder, "report", "--output", "page.html")
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert '<span class="mark unfinished">unfinished</span></dt><dd>some of the planned trials have no result' in page
-    assert page.count('<span class="mark unfinished">unfinished</span>') > 2
+    # The rows are in the data of the page's script, where a piece stands once.
+    assert page.count("mark unfinished") > 1
 
 
 @pytest.mark.slow
@@ -66,7 +67,7 @@ def test_a_field_of_a_report_is_one_field_and_its_value(copy: Path, tmp_path: Pa
     record = copy / "skill_health/documents/skill_record.py"
     change(record, "    infos: Count\n", '    infos: Count\n    worst: str = ""\n    """The worst severity found."""\n')
     status = copy / "skill_health/status/records.py"
-    change(status, "infos=", 'worst="error" if counts[Severity.ERROR] else "", infos=')
+    change(status, "infos=", 'worst="error" if counts[path, Severity.ERROR] else "", infos=')
     folder = page_made.make(tmp_path / "collection")
     told = json.loads(run(copy, folder, "status", "--format", "json"))
     failed = [each["health"].get("worst") for each in told["skills"] if each["health"]["errors"]]

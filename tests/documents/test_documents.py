@@ -120,7 +120,7 @@ def plain_documents() -> dict[str, Any]:
     after = daily_run(
         20, 0.9, skills={"a": daily_skill("a", components={"links": 0.6}, **found), "c": daily_skill("b")}
     )
-    today = TodayRun(after, {"a": {key: [finding]}}, {}, {}, {})
+    today = TodayRun(after, {"a": {key: [finding]}}, {}, {})
     earlier = EarlierRuns(last=before, window=ScoreWindow(3, 0.8, 1, 1, 1, before.time))
     routed, helped = RoutingHistory((ROUTING,), ("a problem",)), Effects((EFFECT,))
     drift = build_drift_document(compare(before, after), today, earlier, ["a reason"], routed, helped)
