@@ -63,10 +63,11 @@ def test_results_come_in_the_order_given() -> None:
 
 
 def test_what_the_consumer_leaves_is_not_waited_for() -> None:
+    before = threading.active_count()
     results = map_forked(str, range(100), 2, 3)
     assert next(results) == "0"
     results.close()  # type: ignore[attr-defined]
-    assert threading.active_count() == 1
+    assert threading.active_count() <= before
 
 
 def test_interrupts_are_handled_as_before_afterwards() -> None:
