@@ -55,11 +55,10 @@ def test_a_caveat_is_one_member(checkout: Path, copy: Path, tmp_path: Path) -> N
     assert "? some of the planned trials have no result" in " ".join(table.split())
     assert re.search(r" n \d+\?", table)
     assert ", unfinished" in run(copy, folder, "report", "--format", "md")
-    run(copy, folder, "report", "--output", "page.html")
+    run(copy, folder, "report", "--no-script", "--output", "page.html")
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert '<span class="mark unfinished">unfinished</span></dt><dd>some of the planned trials have no result' in page
-    # The rows are in the data of the page's script, where a piece stands once.
-    assert page.count("mark unfinished") > 1
+    assert page.count('<span class="mark unfinished">unfinished</span>') > 2
 
 
 @pytest.mark.slow
