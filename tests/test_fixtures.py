@@ -77,6 +77,7 @@ def healthy() -> dict[str, Any]:
     return lint("fixtures", "--score")
 
 
+@pytest.mark.slow
 def test_rotten_findings_are_the_expected_ones(rotten: dict[str, Any]) -> None:
     expected = EXPECTED.read_text(encoding="utf-8").splitlines(keepends=True)
     diff = difflib.unified_diff(expected, snapshot(rotten).splitlines(keepends=True), "expected", "found", n=0)
@@ -104,6 +105,7 @@ def test_rotten_is_checked_out_byte_for_byte() -> None:
     assert (ROTTEN / "skills" / "empty-file" / "SKILL.md").read_bytes() == b""
 
 
+@pytest.mark.slow
 def test_healthy_has_nothing_to_fix(healthy: dict[str, Any]) -> None:
     assert healthy["profile"] == "standard"
     assert [finding for finding in healthy["findings"] if finding["severity"] != "info"] == []

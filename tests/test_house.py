@@ -117,6 +117,7 @@ def room_of(name: str) -> str:
     return part if part in ROOMS else ""
 
 
+@pytest.mark.slow
 def test_arrows() -> None:
     wrong = set()
     for path in MODULES:

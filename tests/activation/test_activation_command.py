@@ -74,6 +74,7 @@ def test_a_whole_run_and_its_files(call: Call, collection: Path) -> None:
     assert "forecast: 18 requests" in err and "14 expect one of 7 skills, 4 expect none" in err
 
 
+@pytest.mark.slow
 def test_the_same_command_makes_the_same_figures(call: Call, collection: Path) -> None:
     assert call()[0] == 0
     first = json.loads((folder_of(collection) / "report.json").read_text())
@@ -126,6 +127,7 @@ def test_no_credit_and_no_key_stop_the_run(call: Call, ending: str, word: str) -
     assert code == 3 and word in err
 
 
+@pytest.mark.slow
 def test_sizes_and_replications(call: Call, collection: Path) -> None:
     code, out, err = call("--sizes", "3", "--reps", "2", "--format", "json", agent="planted:recall=1,confuse=0")
     assert code == 0, err
@@ -207,6 +209,7 @@ def test_other_routers_and_a_run_of_the_router_stand_beside_it(call: Call, colle
     assert report["models"][0]["calibration"][1]["margin_auc"]["value"] is None
 
 
+@pytest.mark.slow
 def test_two_runs_are_compared_and_a_loss_is_an_alarm(call: Call, collection: Path) -> None:
     assert call("--reps", "3", agent="planted:recall=0.95,confuse=0,seed=3")[0] == 0
     assert call("--reps", "3", "--time", "2026-03-02T00:00:00Z", agent="planted:recall=0.95,confuse=0,seed=4")[0] == 0

@@ -222,6 +222,7 @@ def test_a_request_that_was_answered_must_hold_every_skill_and_no_other_prompt()
     assert wrong_request(cell, GatewayTrace(turns=1, offered=every, first_request=staged), (quoted, "then")) == ""
 
 
+@pytest.mark.slow
 def test_a_workspace_is_used_again_only_as_it_was(tmp_path: Path) -> None:
     cell = made_cell()
 

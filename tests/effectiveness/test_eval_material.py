@@ -93,6 +93,7 @@ def test_what_is_material(path: str, material: bool) -> None:
     assert (path in eval_material(files)) is material
 
 
+@pytest.mark.slow
 def test_a_task_is_held_against_the_texts_that_share_something_rare(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,6 +42,7 @@ def answers(result: TrialResult) -> list[str]:
     return [each.answer for each in result.criteria]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 def test_criteria_that_are_all_met(tmp_path: Path, sandbox: str) -> None:
     if sandbox == "bubblewrap":
@@ -74,6 +75,7 @@ def test_judged_criteria_alone_leave_a_trial_unscored(tmp_path: Path) -> None:
     assert record(place, "criteria.json")["reward"] is None
 
 
+@pytest.mark.slow
 def test_the_use_of_a_skill_decides_only_where_nothing_else_does(tmp_path: Path) -> None:
     used = make_check("skill_used", skill="alpha")
     both, _ = tried(tmp_path, graded(tmp_path, used, SAID), "echo done")
@@ -95,6 +97,7 @@ def test_a_workspace_cannot_lead_a_check_out(tmp_path: Path) -> None:
     assert answers(result) == ["not_met"] * 4
 
 
+@pytest.mark.slow
 def test_a_command_that_does_not_end_is_ended(tmp_path: Path) -> None:
     result, _ = tried(tmp_path, graded(tmp_path, make_check("command", command="sleep 60", seconds=0.3)), "echo x")
     assert answers(result) == ["not_met"]

@@ -42,6 +42,7 @@ def valid(line: Any) -> None:
     Draft202012Validator(load_schema("effectiveness-history")).validate(json.loads(json.dumps(line, allow_nan=False)))
 
 
+@pytest.mark.slow
 def test_a_line_says_what_the_run_was_and_what_came_out() -> None:
     given, report, results = made()
     lines = list(map(record_values, history_lines(given, report, results)))

@@ -87,6 +87,7 @@ def timeless(path: Path) -> bytes:
     return json.dumps(record).encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "outcome", "way"),
     [
@@ -135,6 +136,7 @@ def test_no_simulation_runs_what_belongs_to_a_task(tmp_path: Path, monkeypatch: 
     assert seen == {(True, False), (False, True)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sandbox", "simulated"), [("bubblewrap", True), ("none", False)])
 def test_what_is_kept_apart_or_no_simulation_is_a_program(
     tmp_path: Path, ways: list[str], sandbox: str, simulated: bool
@@ -247,6 +249,7 @@ def test_a_time_limit_holds(tmp_path: Path, simulation: Simulation) -> None:
     assert (output.exit_code, output.stopped, output.stdout, output.stderr) == (None, "timeout", b"", b"")
 
 
+@pytest.mark.slow
 def test_a_time_limit_is_that_of_the_trial(tmp_path: Path) -> None:
     cell = trial_of(tmp_path, "scripted:base=1,hang=1,invoke=1", scripted)
     result, _ = trial_bench.run(tmp_path, replace(cell, limits=replace(LIMITS, timeout_sec=0.2)))
@@ -265,6 +268,7 @@ def test_a_full_disk_ends_it(tmp_path: Path) -> None:
     assert output.notes == ("more than 1,048,576 bytes were written",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulation", [waits, spins])
 def test_who_waits_may_stop_it_or_give_up(tmp_path: Path, simulation: Simulation) -> None:
     begun = threading.Event()

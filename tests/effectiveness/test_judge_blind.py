@@ -78,6 +78,7 @@ def telling(body: Any) -> set[str]:
     }
 
 
+@pytest.mark.slow
 def test_no_question_of_any_arm_tells_it(tmp_path: Path) -> None:
     run = make_run(tmp_path / "reports", lambda _: ("apples",), arms=ARMS, reps=1)
     as_staged(run)

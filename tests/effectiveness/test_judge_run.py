@@ -106,6 +106,7 @@ def test_every_protocol_carries_the_rules_apart_from_the_evidence(tmp_path: Path
         assert RULES.split("\n")[0] in json.dumps(seen.body) and RULES.split("\n")[0] not in seen.text
 
 
+@pytest.mark.slow
 def test_the_same_judging_gives_the_same_bytes_in_any_order_of_answers(tmp_path: Path) -> None:
     found = []
     for name, delay in (("a", 0.0), ("b", 0.01)):
@@ -295,6 +296,7 @@ def test_trials_that_wait_for_a_judge_are_judged_and_what_checks_decided_is_join
         assert (each["goal"], each["weighted"]) == (75.0, 75.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cap", [("--max-runs", "7"), ("--max-budget-usd", "0.04")])
 def test_a_cap_stops_in_time_and_a_larger_one_goes_on(tmp_path: Path, cap: tuple[str, str]) -> None:
     make_run(tmp_path / "reports")
@@ -307,6 +309,7 @@ def test_a_cap_stops_in_time_and_a_larger_one_goes_on(tmp_path: Path, cap: tuple
     assert len(server.seen) == CALLS, "what was paid for is not asked again"
 
 
+@pytest.mark.slow
 def test_a_provider_that_fails_is_missing_data_and_asked_again(tmp_path: Path) -> None:
     make_run(tmp_path / "reports")
     broken = [True]
@@ -354,6 +357,7 @@ def test_another_rubric_or_judge_is_another_judging(tmp_path: Path, monkeypatch:
     assert len(list((tmp_path / "reports/effectiveness").glob("*/judging/*"))) == 2
 
 
+@pytest.mark.slow
 def test_no_key_is_in_any_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key = "sk-live-Qz7Xw9Rt2Lm4Vb6Np8Ks3Jd5"
     monkeypatch.setenv("JUDGE_KEY", key)

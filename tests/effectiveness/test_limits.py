@@ -121,6 +121,7 @@ def test_ten_gigabytes_by_fallocate(tmp_path: Path) -> None:
 # --- What is said ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @BOTH
 def test_the_record_says_what_was_enforced_and_how(
     tmp_path: Path, sandbox: str, monkeypatch: pytest.MonkeyPatch

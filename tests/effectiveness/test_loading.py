@@ -143,6 +143,7 @@ def test_contrasts_of_forced_loading_are_a_family_of_their_own() -> None:
     assert not [pair for pair in found if "forced" in pair.name and pair.kind != "loading"]
 
 
+@pytest.mark.slow
 def test_forced_arms_change_no_other_figure() -> None:
     tasks = fixture_like(18, 5, 3)
     script = "base=0.35,target=0.3,placebo=0.2,negative=0.1,forced=0.2"

@@ -58,6 +58,7 @@ def test_both_skills_are_tried_alone_and_together_on_the_tasks_of_either(
     assert told is not None and told.lines == () and [each.run_id for each in told.composed] == [found.run_id]
 
 
+@pytest.mark.slow
 def test_other_arms_are_tried_beside_them_where_they_are_given(collection: Path) -> None:
     assert run("--pairs", "maps-work+notes-work", "--arms", "target", "--hint", "also") == 0
     manifest = load_run(str(the_run(collection / "reports"))).manifest

@@ -115,6 +115,7 @@ def close(figure: Mapping[str, Any], ends: tuple[float, float]) -> None:
     )
 
 
+@pytest.mark.slow
 def test_every_figure_of_every_arm(run: tuple[dict[str, Any], Cells]) -> None:
     report, cells = run
     for part, tasks in parts(report):

@@ -32,6 +32,7 @@ def told(folder: Path, now: Mapping[str, str | None]) -> Effects:
     return found
 
 
+@pytest.mark.slow
 def test_every_line_of_a_run_is_read_back(tmp_path: Path) -> None:
     ours = run(models=("scripted", "loop:maker:m"))
     report = build_report(ours.manifest, ours.results)

@@ -97,6 +97,7 @@ def test_a_program_starts_when_nothing_of_ours_has_to_any_more(tmp_path: Path, m
     assert trace.read_text().split() == ["thread"] * 2 + ["program"]
 
 
+@pytest.mark.slow
 @SLOW
 def test_a_program_that_does_not_start(tmp_path: Path, name: str) -> None:
     for words, reason in (
@@ -170,6 +171,7 @@ def test_a_sandbox_that_breaks(tmp_path: Path) -> None:
 # --- The way out -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_port_inside_is_a_socket_outside(tmp_path: Path) -> None:
     needs_bubblewrap()
     box = a_box(tmp_path, socket=str(tmp_path / "s"), port=8181)
@@ -217,6 +219,7 @@ def test_a_gateway_that_is_gone(tmp_path: Path) -> None:
 # --- The root of bubblewrap ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_readable_writable_and_hidden(tmp_path: Path) -> None:
     for name in ("read", "write", "read/inner"):
         (tmp_path / name).mkdir()

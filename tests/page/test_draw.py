@@ -72,6 +72,7 @@ def test_every_picture_is_inert_and_has_a_name() -> None:
         assert "://" not in re.sub(r"<(title|desc|text)\b.*?</\1>", "", svg), name
 
 
+@pytest.mark.slow
 def test_ids_are_the_picture_s_own() -> None:
     names = ("x", "x-1", "x-1-1", "y")
     drawn = draw_all([picture(bars(["a"]), name) for name in names])

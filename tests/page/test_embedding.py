@@ -69,6 +69,7 @@ def test_marks_of_a_row_are_undone() -> None:
     assert without_row_marks(marked) == html
 
 
+@pytest.mark.slow
 def test_the_script_makes_what_a_page_without_one_has() -> None:
     page = page_made.page()
     scripted, plain = Parsed(render(page)), render_plain(page)
