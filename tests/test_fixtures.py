@@ -84,6 +84,7 @@ def test_rotten_findings_are_the_expected_ones(rotten: dict[str, Any]) -> None:
     assert "".join(diff) == "", "where the change is meant: .venv/bin/python tests/test_fixtures.py"
 
 
+@pytest.mark.slow
 def test_rotten_shows_every_rule_of_every_family(rotten: dict[str, Any]) -> None:
     shown = {finding["code"] for finding in rotten["findings"]}
     rules = all_rules()
@@ -112,6 +113,7 @@ def test_healthy_has_nothing_to_fix(healthy: dict[str, Any]) -> None:
     assert healthy["summary"]["ignored"] == healthy["summary"]["baselined"] == 0
 
 
+@pytest.mark.slow
 def test_healthy_scores_high(healthy: dict[str, Any]) -> None:
     names = {path.name for path in (FIXTURES / "skills").iterdir()}
     assert {skill["path"] for skill in healthy["skills"]} == {f"skills/{name}/SKILL.md" for name in names}

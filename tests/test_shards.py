@@ -250,6 +250,7 @@ def test_a_damaged_shard_is_no_shard_or_does_not_matter(
         assert merged.stdout == undivided
 
 
+@pytest.mark.slow
 def test_a_hostile_skill_cannot_speak_through_a_shard(run: Run, collection: Path, tmp_path: Path) -> None:
     folder = collection / "skills" / "part-0" / "evil\x1b[31m\u202eskill"
     folder.mkdir()

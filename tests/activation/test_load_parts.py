@@ -132,6 +132,7 @@ def listened(
     return listener
 
 
+@pytest.mark.slow
 def test_an_agent_is_ended_at_its_first_skill_its_end_or_its_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     end = {"type": "result", "subtype": "success", "is_error": False, "result": "Done."}
     stream = claude(CALL, came_back(False))

@@ -155,6 +155,7 @@ def test_what_breaks_elsewhere_is_told_with_its_cause(root: Path) -> None:
     assert (broken.code, broken.cause) == ("LI011", "skills/plums/SKILL.md is gone")
 
 
+@pytest.mark.slow
 def test_prompts_that_are_lost_are_named(root: Path) -> None:
     vague = SKILL.format("plums").replace("Sorts plums by size. Use when plums are", "Helps. Use when things are")
     skill(root, "plums").write_text(vague.replace("name: plums", "name: fruit"))
@@ -168,6 +169,7 @@ def test_prompts_that_are_lost_are_named(root: Path) -> None:
     assert 'p0 "Please sort my plums by size" was plums' in as_markdown(delta_blocks(report))
 
 
+@pytest.mark.slow
 def test_lists_are_paid_for_before_and_after(root: Path) -> None:
     skill(root, "figs").write_text(SKILL.format("figs").replace("by size", "by size " * 60))
     hosts = {each.host: each for each in delta(root).listing}
@@ -199,6 +201,7 @@ def test_measurements_hold_or_are_out_of_date(root: Path, capsys: pytest.Capture
     )
 
 
+@pytest.mark.slow
 def test_only_what_was_named_is_told(root: Path) -> None:
     for name in ("plums", "figs"):
         skill(root, name).write_text(SKILL.format(name) + BROKEN)

@@ -135,6 +135,7 @@ def test_another_task_of_that_name_is_left_alone(tmp_path: Path) -> None:
     assert read_drafts(str(root), TaskDraft).drafts[0].state == "rejected"
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_gone_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

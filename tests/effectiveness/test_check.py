@@ -140,6 +140,7 @@ def test_an_unfit_task(changes: Files, kind: str, words: str, check: Callable[..
     assert len(set(checked.faults)) == len(checked.faults)
 
 
+@pytest.mark.slow
 def test_no_oracle(check: Callable[..., TaskCheck]) -> None:
     files = dict(TASK)
     del files["oracle/solve.sh"]

@@ -285,6 +285,7 @@ def test_the_order_of_results_changes_nothing() -> None:
         assert rendered(compare(worse, ONE), name) == rendered(compare(turned, ONE), name)
 
 
+@pytest.mark.slow
 def test_hostile_text_is_neither_markup_nor_control() -> None:
     values = everywhere(compared(short("worse", "target=-0.2"), ONE), lambda value: f"{NASTY}{value}")
     found = convert_record(values, EffectComparisonReport)

@@ -118,6 +118,7 @@ def test_scores_and_differences_are_those_computed_by_hand(two: EffectConfigurat
     assert adjusted == pytest.approx(multipletests(ps, method="holm")[1], rel=1e-6)
 
 
+@pytest.mark.slow
 def test_the_mean_of_gains_is_of_gains_and_not_of_rates(two: EffectConfigurations) -> None:
     gains = [row.delta.gain.value for row in two.configurations if row.delta]
     (mean,) = two.means
@@ -145,6 +146,7 @@ def test_a_cheap_model_with_the_skill_stands_in_for_a_dear_one_if_both_are_shown
     assert row.p == max(row.worse_p, row.cost_p) == row.p_adjusted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("with_small", "without_large", "verdict"), [(0.3, 0.9, "falls short"), (0.75, 0.75, "not shown")]
 )

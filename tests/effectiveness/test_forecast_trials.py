@@ -232,11 +232,13 @@ def test_a_probe_of_the_ceiling_is_offered_where_nothing_is_known_of_it() -> Non
     assert "is not known; `--arms" not in notes(a_plan(simulated(), tasks=many(15), reps=3))
 
 
+@pytest.mark.slow
 def test_a_skill_whose_tasks_were_too_easy_is_told() -> None:
     said = notes(a_plan(tasks=many(15)), {("made:m", "maps-work"): 1.0, ("made:m", "notes-work"): 0.5})
     assert "warning: made:m passed nearly always without maps-work when it was last tried" in said
 
 
+@pytest.mark.slow
 def test_earlier_runs_are_read_the_latest_first_and_damaged_ones_passed_over(tmp_path: Path) -> None:
     plan = a_plan()
     go(tmp_path, plan, Made(usd=0.5))

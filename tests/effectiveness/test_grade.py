@@ -59,6 +59,7 @@ def test_criteria_that_are_all_met(tmp_path: Path, sandbox: str) -> None:
     assert record(place, "verdict.json")["source"] == "criteria"
 
 
+@pytest.mark.slow
 def test_the_reward_is_the_met_share_of_what_could_be_decided(tmp_path: Path) -> None:
     absent = make_check("command", command="no-such-program-here")
     made = graded(tmp_path, SAID, FILE, absent, None)
@@ -103,6 +104,7 @@ def test_a_command_that_does_not_end_is_ended(tmp_path: Path) -> None:
     assert answers(result) == ["not_met"]
 
 
+@pytest.mark.slow
 def test_files_of_commands_are_never_the_agents(tmp_path: Path) -> None:
     from skill_health.effectiveness.tasks._api import script
     from skill_health.effectiveness.tasks._folder import File
@@ -113,6 +115,7 @@ def test_files_of_commands_are_never_the_agents(tmp_path: Path) -> None:
     assert answers(result) == ["met"]
 
 
+@pytest.mark.slow
 def test_rescore_decides_again_and_says_what_changed(tmp_path: Path) -> None:
     made = graded(tmp_path, SAID, FILE)
     place = tmp_path / "run" / "trials" / "t"
@@ -135,6 +138,7 @@ def test_rescore_decides_again_and_says_what_changed(tmp_path: Path) -> None:
     assert again(replace(made, rubric=None)).word == "skipped"
 
 
+@pytest.mark.slow
 def test_rescore_leaves_open_what_still_waits_for_a_judge(tmp_path: Path) -> None:
     from skill_health.effectiveness.trial.trial import run_trial
 

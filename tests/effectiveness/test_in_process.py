@@ -167,6 +167,7 @@ ENDS = {
 PROGRAM = "import sys, time\n{}\nwrite = lambda data: (sys.stdout.buffer.write(data), sys.stdout.flush())\nsys.exit(act('.', write, time.sleep))"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ENDS.values(), ids=ENDS)
 def test_an_end_is_the_same_in_both_ways(tmp_path: Path, text: str) -> None:
     source = f"def act(root, say, wait):\n    {text}\n"
@@ -243,6 +244,7 @@ def called(tmp_path: Path, simulation: Simulation, **limits: float) -> ProgramOu
     return output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulation", [waits, spins, holds_on])
 def test_a_time_limit_holds(tmp_path: Path, simulation: Simulation) -> None:
     output = called(tmp_path, simulation, timeout_sec=0.1)
@@ -262,6 +264,7 @@ def test_output_without_end_is_cut_and_ends_it(tmp_path: Path) -> None:
     assert output.notes[0].startswith("stdout had ")
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_it(tmp_path: Path) -> None:
     output = called(tmp_path, fills)
     assert (output.exit_code, output.stopped) == (None, "disk")

@@ -367,6 +367,7 @@ def test_floods_of_output(tmp_path: Path, sandbox: str, stream: str) -> None:
     assert (place / name).stat().st_size == 50_000
 
 
+@pytest.mark.slow
 def test_more_output_than_is_kept(tmp_path: Path) -> None:
     limits = SandboxLimits(timeout_sec=8, output_bytes=1000)
     result, place = tried(
@@ -380,6 +381,7 @@ def test_more_output_than_is_kept(tmp_path: Path) -> None:
 # --- What it leaves for us -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @BOTH
 def test_links_to_secrets_are_not_followed(tmp_path: Path, sandbox: str) -> None:
     hidden = tmp_path / "hidden"
@@ -397,6 +399,7 @@ def test_links_to_secrets_are_not_followed(tmp_path: Path, sandbox: str) -> None
         assert (place / "verifier/stdout").read_text() == "0\n"
 
 
+@pytest.mark.slow
 @SLOW
 def test_skills_folder_that_is_a_link(tmp_path: Path, sandbox: str) -> None:
     hidden = tmp_path / "hidden"
@@ -410,6 +413,7 @@ def test_skills_folder_that_is_a_link(tmp_path: Path, sandbox: str) -> None:
     assert SECRET.encode() not in everything(place)
 
 
+@pytest.mark.slow
 @BOTH
 def test_secrets_are_in_no_file(tmp_path: Path, sandbox: str) -> None:
     odd = 'sk-"quoted"\\and-ünusual'
@@ -428,6 +432,7 @@ def test_secrets_are_in_no_file(tmp_path: Path, sandbox: str) -> None:
     assert b"***" in (place / "stream.out").read_bytes() and b"***" in (place / "diff.patch").read_bytes()
 
 
+@pytest.mark.slow
 @SLOW
 def test_special_files_keep_nobody_waiting(tmp_path: Path, sandbox: str) -> None:
     bind = "import socket; socket.socket(socket.AF_UNIX).bind('sock')"
@@ -439,6 +444,7 @@ def test_special_files_keep_nobody_waiting(tmp_path: Path, sandbox: str) -> None
     assert set(archived(place)) == set()
 
 
+@pytest.mark.slow
 @SLOW
 def test_strange_names(tmp_path: Path, sandbox: str) -> None:
     python = (
@@ -459,6 +465,7 @@ def test_strange_names(tmp_path: Path, sandbox: str) -> None:
     assert len(archived(place)) == 28
 
 
+@pytest.mark.slow
 @SLOW
 def test_hard_links_and_rights(tmp_path: Path, sandbox: str) -> None:
     text = "ln in.txt again; echo x > run; chmod 6777 run; mkdir locked; echo y > locked/f; chmod 000 locked/f locked; chmod 500 ."
@@ -487,6 +494,7 @@ def test_deep_folders(tmp_path: Path, sandbox: str, levels: int) -> None:
     assert not (place / "workspace.tar.gz").exists()
 
 
+@pytest.mark.slow
 @SLOW
 def test_huge_and_sparse_files(tmp_path: Path, sandbox: str) -> None:
     limits = SandboxLimits(timeout_sec=8, disk_bytes=1 << 30)
@@ -497,6 +505,7 @@ def test_huge_and_sparse_files(tmp_path: Path, sandbox: str) -> None:
     assert (place / "diff.patch").stat().st_size < 1000
 
 
+@pytest.mark.slow
 @SLOW
 def test_texts_that_keep_a_comparison_busy(tmp_path: Path, sandbox: str) -> None:
     lines = "".join(f"{number % 7}\n" for number in range(50_000))
@@ -508,6 +517,7 @@ def test_texts_that_keep_a_comparison_busy(tmp_path: Path, sandbox: str) -> None
     assert (place / "diff.patch").stat().st_size < 1 << 20
 
 
+@pytest.mark.slow
 def test_a_verifier_that_attacks_is_held_too(tmp_path: Path) -> None:
     """It runs what an agent left: a repository with hooks, a module with the name of one of Python's."""
     word = f"5{os.getpid()}.{secrets.randbelow(10**9)}"

@@ -94,6 +94,7 @@ def test_what_cannot_be_prepared_is_no_failure_of_the_agent(tmp_path: Path, comm
     assert result.cost_usd is None and not (place / "stream.out").exists()
 
 
+@pytest.mark.slow
 def test_what_the_format_allows_is_noted(tmp_path: Path) -> None:
     result, _ = prepared(tmp_path, SetupCommand("echo made > a.txt; exit 7", 9.0, required=False))
     assert result.outcome == "pass"

@@ -146,6 +146,7 @@ def differences(cells: Cells, tasks: Sequence[str], one: str, other: str, what: 
     return np.array([mean(a, what) - mean(b, what) for a, b in both])
 
 
+@pytest.mark.slow
 def test_every_contrast(run: tuple[dict[str, Any], Cells]) -> None:
     report, cells = run
     (model,) = report["models"]

@@ -178,6 +178,7 @@ def test_missing_trials_are_told_apart_from_failures() -> None:
     assert {(case.name, case.classname) for case in skipped} == {("000", "scripted.target"), ("001", "scripted.target")}
 
 
+@pytest.mark.slow
 def test_no_model_no_trial_no_task() -> None:
     empty = reported(frozen(), [])
     for report in (empty, made(models=0)):

@@ -62,6 +62,7 @@ def ways(root: Path) -> tuple[dict[str, str | None], dict[str, str]]:
     return here, {name: copy.digest for name, copy in copies(skills, place).items()}
 
 
+@pytest.mark.slow
 def test_a_staged_skill_and_a_skill_of_now_have_one_digest() -> None:
     here, staged = ways(ROOT / "fixtures" / "skills")
     assert len(staged) == 12

@@ -82,6 +82,7 @@ _thread.start_new_thread = _late
 """
 
 
+@pytest.mark.slow
 def test_a_program_starts_when_nothing_of_ours_has_to_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that starts others without end leaves no room for threads, which would look like a failure of the sandbox."""
     trace, folder = tmp_path / "trace", tmp_path / "supervisor"
@@ -109,6 +110,7 @@ def test_a_program_that_does_not_start(tmp_path: Path, name: str) -> None:
             go(name, a_box(tmp_path), words)
 
 
+@pytest.mark.slow
 @SLOW
 def test_signals_are_negative(tmp_path: Path, name: str) -> None:
     assert go(name, a_box(tmp_path), ("sh", "-c", "kill -15 $$")).exit_code == -15
@@ -127,6 +129,7 @@ def test_limits_of_the_process(tmp_path: Path, name: str) -> None:
     )
 
 
+@pytest.mark.slow
 @SLOW
 def test_stopped_from_outside(tmp_path: Path, name: str) -> None:
     if name == "bubblewrap":

@@ -185,6 +185,7 @@ def test_nobody_speaks_in_the_agents_name(tmp_path: Path, way: str, sandbox: str
     assert (result.outcome, result.invoked) == ("pass", "no")
 
 
+@pytest.mark.slow
 def test_through_a_pipe_anybody_could(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The attack is real."""
     whole = Workplace.box

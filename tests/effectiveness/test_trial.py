@@ -236,6 +236,7 @@ def test_temporary_folder_in_the_collection(tmp_path: Path, monkeypatch: pytest.
         run(tmp_path, cell(made, agent("true"), "none"))
 
 
+@pytest.mark.slow
 def test_reports_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "reports").write_text("a file")
     made = cell(task(tmp_path, verifier("exit 0")), agent("true"), "none")
@@ -326,6 +327,7 @@ def test_errors_that_stop_the_run(tmp_path: Path, status: int, body: dict[str, A
     assert result.outcome == outcome and result.error and result.reward is None
 
 
+@pytest.mark.slow
 def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     # A port that is bound and not listened at refuses everybody, and nobody else can take it meanwhile.
     with socket.socket() as held:

@@ -216,6 +216,7 @@ def test_a_file_and_a_png_of_its_own() -> None:
     assert png(one, 1, dark=True) != small
 
 
+@pytest.mark.slow
 def test_small_pictures_of_many_skills_are_small() -> None:
     page = made(skills=5, models=2, days=30, hostile=False)
     drawn = [draw(each) for skill in page.status.skills for each in skill_pictures(page, skill.path)]
