@@ -19,6 +19,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from skill_health.config.settings import Config
@@ -47,7 +48,10 @@ PAPER = {
 
 
 class LabelledSkill(NamedTuple):
-    """A public skill and the categories that each reader, and the settlement, says it needs."""
+    """A public skill and the categories that each reader, and the settlement, says it needs.
+
+    `c` is the reading by the codebook of the categories in `REREAD`; `why` says what decided where readings differ.
+    """
 
     id: int
     half: str
@@ -58,6 +62,8 @@ class LabelledSkill(NamedTuple):
     a: tuple[str, ...]
     b: tuple[str, ...]
     settled: tuple[str, ...]
+    c: tuple[str, ...] = ()
+    why: Mapping[str, str] = MappingProxyType({})
 
 
 class NeedCounts(NamedTuple):
