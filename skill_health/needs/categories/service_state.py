@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
 from skill_health.needs.reading.clients import client_content_signs, client_signs, session_signs
-from skill_health.needs.reading.products import product_signs
+from skill_health.needs.reading.products import owned_signs, product_signs
 from skill_health.needs.reading.programs import facts_of
 from skill_health.needs.reading.read import SkillReading, phrase, signs_of_phrase
 from skill_health.needs.reading.servers import remote_signs
@@ -97,6 +97,9 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                     f"{script.file} runs {use.name}",
                     script.path,
                 )
+    for sign in owned_signs(reading, 0.7):
+        yield sign
+        yield from _reads(reading)
     yield from session_signs(reading, 0.3)
     yield from client_signs(reading, 0.3)
     yield from client_content_signs(reading, 0.5)

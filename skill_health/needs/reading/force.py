@@ -48,7 +48,7 @@ _TITLES = (
     (SectionUse.TROUBLE, lazy(
         r"troubleshoot|common (?:issues|errors|problems|pitfalls|failures)|known (?:issues|limitations)|pitfall|gotcha|\bfaq\b|"
         r"error handling|errors?$|failure modes?|limitations?|edge cases|red flags|caveats?|warnings?$|if (?:something|it|things) "
-        r"|when things go|recovery|security (?:considerations|notes?)|fallback|fix recipes?"
+        r"|when things go|^when\b.{0,40}\b(?:nothing|fails?|missing|empty|unavailable|not found|goes? wrong)\b|recovery|security (?:considerations|notes?)|fallback|fix recipes?"
     )),
     (SectionUse.OPTIONAL, lazy(
         r"\boptional|alternative|advanced|\bbonus\b|nice to have|best practices?|other (?:platforms|tools|options)|"
@@ -126,7 +126,7 @@ _CONDITION = lazy(
 )
 _NEGATED = lazy(
     r"\b(?:no|not|never|without|avoid|instead of|rather than|unlike|neither|nor|isn'?t|aren'?t|don'?t|doesn'?t|won'?t|can'?t|cannot|"
-    r"needn'?t|no longer|outside|lacks?|replaces?|skip|zero|nothing)\b[^.;:!?\n]{0,40}$"
+    r"needn'?t|no longer|outside|lacks?|replaces?|skip|zero|nothing)\b(?:[^.;:!?\n]|\.(?=\w)){0,48}$"
 )
 _NOT_NEEDED = lazy(
     r"^[^.;:\n]{0,30}\b(?:not|n'?t|never|un) ?(?:be )?(?:required|needed|necessary|supported|available|applicable)\b|^[^.;\n]{0,12}\boptional\b"
@@ -142,6 +142,17 @@ def hedge(statement: str) -> float:
 def is_conditional(statement: str, at: int) -> bool:
     """Whether a condition stands before a place of a statement."""
     return _CONDITION.search(statement, 0, at) is not None
+
+
+_FAILING = lazy(
+    r"\b(?:if|unless|when|whenever)\b[^.;\n]{0,60}\b(?:not|isn't|aren't|n't|no|unclear|missing|ambiguous|absent|unsure|unknown|unspecified|"
+    r"necessary|blocked|empty|fails?|failed|multiple|several)\b"
+)
+
+
+def is_only_in_need(statement: str, end: int) -> bool:
+    """Whether what a statement in lower case says ends with the condition that something is missing or unclear."""
+    return _FAILING.search(statement, end) is not None
 
 
 def is_negated(statement: str, start: int, end: int) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
+from skill_health.needs.reading.force import is_negated
 from skill_health.needs.reading.read import SkillReading
 from skill_health.text.patterns import lazy
 
@@ -51,3 +52,38 @@ def product_signs(reading: SkillReading, weight: float) -> Iterator[Sign]:
         yield reading.sign(
             1.0 if held else weight, EvidenceKind.SENTENCE, f"{name} (what it is for)", reading.about_line, match[0]
         )
+
+
+_OWNED = lazy(
+    r"\b(?:[Yy]our|[Mm]y|[Tt]heir|[Tt]he user's|[Uu]ser's) (?:\w+ )?([A-Z][A-Za-z0-9.]{2,30}(?: [A-Z][A-Za-z0-9.]{2,30})?) "
+    r"(workspaces?|accounts?|inbox|mailbox|timeline|tenants?|organi[sz]ations?|orgs?|server|instance|boards?|feed|data|vehicles?|lists?|"
+    r"groups?|channels?|portals?|stores?|shops?)\b|"
+    r"\b[Tt]he ([A-Z][A-Za-z0-9.]{2,30}) (workspace|account|tenant|inbox|group|channel|organization)\b"
+)
+_NAMES_NOTHING = frozenset(
+    "Claude Code Codex Cursor Python Node Docker Git MCP API CLI SDK JSON YAML SQL HTTP Markdown Windows Linux Next React Rust Xcode "
+    "Swift Java Obsidian Local Example Public Private Optional New Test".split()
+)
+
+
+def owned_signs(reading: SkillReading, weight: float) -> Iterator[Sign]:
+    """Sentences that speak of the user's workspace, account or library at a service with a name of its own."""
+    first = [each.line for each in reading.skill.body.prose if each.kind == "paragraph"][:_FIRST]
+    early = max((reading.about_line, *first))
+    for statement in reading.statements_with(_OWNS):
+        match = _OWNED.search(statement.shown)
+        if match is None or statement.weight <= 0:
+            continue
+        name = (match[1] or match[3]).split()[0]
+        if name in _NAMES_NOTHING or name.isupper() or is_negated(statement.text, match.start(), match.end()):
+            continue
+        strength = weight * (_AT_ONCE if statement.line <= early else 1.0)
+        subject = f"{name} ({match[2] or match[4]})"
+        yield reading.sign(strength * statement.weight, EvidenceKind.SENTENCE, subject, statement.line, statement.shown)
+
+
+_AT_ONCE, _FIRST = 1.7, 3
+_OWNS = tuple(
+    "workspace account inbox mailbox timeline tenant organi orgs server instance board feed data vehicle list group channel portal store "
+    "shop".split()
+)
