@@ -48,6 +48,8 @@ _SITES = phrase(
     r"\b(?:reddit|hacker news|app store reviews?|g2\b|trustpilot|job (?:postings?|boards?)|competitors?'? (?:sites?|websites?|pages?)|"
     r"online (?:sources|communities|forums)|search results|news sites?)\b",
 )
+_WEB = 1.1
+_REGISTRY = lazy(r"\b(?:search|install|download|find|fetch|publish)\w*\b[^.\n]{0,60}\b(?:from|in|on|to) (?:the )?(?:[\w.-]+ ){0,2}(?:registry|marketplace)\b")
 _INTERNET = lazy(r"internet|network")
 _USES_WEB = lazy(
     r"^\W*(?:\d+[.)] )?(?:\*\*)?(?:use|run|search with|fetch with) `?(?:web ?search|web_search|webfetch|web_fetch)\b"
@@ -92,7 +94,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         yield from _of_command(placed, reading, offline)
     for nth, row in enumerate(reading.skill.lines, 1):
         if "://" in row and (match := _BUCKET.search(row)):
-            yield reading.sign(0.7 * reading.role(nth).run * offline, EvidenceKind.HOST, "a bucket", nth, match[0])
+            yield reading.sign(reading.role(nth).run * offline, EvidenceKind.HOST, "a bucket", nth, match[0])
     for statement in reading.statements_with(("websearch", "webfetch", "web_search", "web_fetch")):
         match = _WEB_TOOL.search(statement.shown)
         if match and not is_negated(statement.text, match.start(), match.end()):
@@ -196,6 +198,8 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             )
     for sign in (*client_signs(reading, 1.0), *session_signs(reading, 0.6)):
         yield sign._replace(weight=sign.weight * offline)
+    if match := _REGISTRY.search(reading.about):
+        yield reading.sign(offline, EvidenceKind.SENTENCE, "a registry", reading.about_line, match[0])
     if not _CODES.search(reading.about):
         if match := _BY_API.search(reading.about):
             yield reading.sign(
@@ -217,7 +221,8 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         plainly = line == reading.about_line or wanted or _USES_WEB.search(sign.evidence.text.lower()) is not None
         subject = "web search" if "web" in sign.evidence.subject else sign.evidence.subject
         evidence = sign.evidence._replace(subject=subject)
-        yield Sign(sign.weight * offline * (1.6 if plainly else 1.0), evidence)
+        web = _WEB if subject == "web search" else 1.0
+        yield Sign(sign.weight * web * offline * (1.6 if plainly else 1.0), evidence)
     for sign in signs_of_phrase(reading, _SITES, 0.65, "public sites"):
         plainly = sign.evidence.line == reading.about_line
         yield sign._replace(weight=sign.weight * offline * (1.6 if plainly else 1.0))

@@ -31,7 +31,7 @@ PUBLIC = frozenset("github gitlab youtube reddit twitter linkedin wordpress blue
 """Those of them that show much to anyone."""
 _NAME = lazy(rf"\b(?:{PRODUCTS})\b")
 _HOLDS = lazy(
-    r"\W*(?:manag(?:e|es|ing)\b|control|read|search|triag|monitor|interact|access|quer|min(?:e|es|ing)\b|list|sync)"
+    r"\b(?:manag(?:e|es|ing)\b|control|read|search|triag|monitor|interact|access|quer|min(?:e|es|ing)\b|list|sync)"
 )
 _WRITES = lazy(
     r"\b(?:copy|content|posts? (?:for|that)|strategy|caption|thread writ|growth|marketing|best practices|guide to|patterns?)\b"
@@ -48,12 +48,18 @@ def product_signs(reading: SkillReading, weight: float) -> Iterator[Sign]:
     match = _WORKS_WITH.search(reading.about)
     if match and not _WRITES.search(reading.about):
         name = match[1] or match[2] or match[3]
-        held = name not in PUBLIC and _HOLDS.match(match[0]) is not None
+        held = name not in PUBLIC and _HOLDS.search(match[0]) is not None
         yield reading.sign(
             1.0 if held else weight, EvidenceKind.SENTENCE, f"{name} (what it is for)", reading.about_line, match[0]
         )
+    several = dict.fromkeys(each[0] for each in _NAME.finditer(reading.about))
+    if len(several) >= _SEVERAL and not _WRITES.search(reading.about):
+        yield reading.sign(
+            1.0, EvidenceKind.SENTENCE, "several services", reading.about_line, ", ".join(list(several)[:_SEVERAL])
+        )
 
 
+_SEVERAL = 3
 _OWNED = lazy(
     r"\b(?:[Yy]our|[Mm]y|[Tt]heir|[Tt]he user's|[Uu]ser's) (?:\w+ )?([A-Z][A-Za-z0-9.]{2,30}(?: [A-Z][A-Za-z0-9.]{2,30})?) "
     r"(workspaces?|accounts?|inbox|mailbox|timeline|tenants?|organi[sz]ations?|orgs?|server|instance|boards?|feed|data|vehicles?|lists?|"
