@@ -43,10 +43,17 @@ _WORD = lazy(
     r"txt|dmp|pcap|bin|exe|apk|html|md|ogg|flac|svg)[\"']?$|"
     r"^[\"']?(?:[\w./~<>{}$-]{0,160}/)?(?!\S*(?:out|result|generated|report))[\w-]+\.(?:pdf|docx|xlsx|pptx|csv|tsv|"
     r"mp3|wav|m4a|mov|heic|epub|dmp|pcap|apk|raw|mem|parquet)[\"']?$|"
-    r"^[\"']?<(?:path[-_ ]to[-_ ])?(?:input|file|pdf|image|video|audio|document|csv|excel|binary|transcript|log)[-_ ]?(?:file|path|pdf)?>[\"']?$"
+    r"^[\"']?<(?:path[-_ ]to[-_ ])?(?:input|file|pdf|image|video|audio|document|csv|excel|binary|transcript|log|markdown|deck|export)[-_ ]?(?:file|path|pdf)?>[\"']?$|"
+    r"^[\"']?(?:[\w./~<>{}$-]{0,160}/)?<[\w -]{1,40}\.(?:pdf|docx?|xlsx?|csv|pptx|txt|log|png|jpe?g|mp[34]|wav|json|md|html|apk|exe|bin|dmp|pcap)>[\"']?$|"
+    r"^[\"']?[\w.-]{1,60}\.(?:binlog|etl|nettrace|har|ipynb|ipa|epub)[\"']?$"
 )
 _UPLOAD = lazy(r"=@[\"']?([\w./<>-]{1,60}\.(?:pdf|docx?|xlsx?|csv|png|jpe?g|mp3|mp4|wav|m4a|mov|webm))", 2)
 _CREATES = lazy(r"^(?:[^.]{0,60}\b)?(?:generat|creat|writ|build|design|draft|produc|make)\w*\b")
+_SURE = lazy(
+    r"\b(?:pdfs?|docx|xlsx|csvs?|pptx|epubs?|apks?|pcaps?|binlogs?|\w+ files?|transcripts?|recordings?|dumps?|firmware|"
+    r"spreadsheets?|manuscripts?|bank statements?|malware samples?|executables?|binaries|receipts?|invoices?)\b"
+)
+_NAMED = lazy(r"(?<![\w/.-])[\w*-]*(\.(?:pdf|docx|xlsx|csv|tsv|pptx|epub|txt|log|dmp|pcap|apk|ipa|exe|binlog|etl|nettrace|parquet|mp[34]|wav|zip|har|ipynb))\b")
 _FLAG = lazy(r"^(?:-o|--out\w*|--output\w*|-of|--dest\w*|>|>>)$")
 
 
@@ -55,7 +62,11 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     match = _ABOUT.search(reading.about)
     if match:
         creates = 0.6 if _CREATES.match(reading.about) else 1.0
-        yield reading.sign(0.6 * creates, EvidenceKind.SENTENCE, "what it is for", reading.about_line, match[0])
+        sure = 1.0 if _SURE.search(match[0]) else 0.6
+        yield reading.sign(sure * creates, EvidenceKind.SENTENCE, "what it is for", reading.about_line, match[0])
+    elif match := _NAMED.search(reading.about):
+        if not _CREATES.match(reading.about):
+            yield reading.sign(0.6, EvidenceKind.FILE, "what it is for", reading.about_line, match[0])
     for placed in reading.commands:
         if placed.command.program == "curl" and (upload := _UPLOAD.search(placed.command.text)):
             yield reading.sign(0.7 * placed.weight, EvidenceKind.FILE, upload[1], placed.line, placed.command.text)

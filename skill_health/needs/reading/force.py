@@ -53,7 +53,7 @@ _TITLES = (
     (SectionUse.OPTIONAL, lazy(
         r"\boptional|alternative|advanced|\bbonus\b|nice to have|best practices?|other (?:platforms|tools|options)|"
         r"integrations?$|integration with|ci/?cd|github actions|production|deploy(?:ing|ment) options|customi[sz]|\bextend|\bextras?\b|"
-        r"for (?:developers|maintainers|contributors)|development$|variants?$|future"
+        r"for (?:developers|maintainers|contributors)|^development$|variants?$|future"
     )),
     (SectionUse.REQUIRED, lazy(
         r"prerequisit|requirement|pre-?conditions?|^setup|set-?up$|setting up|dependenc|before (?:you )?(?:start|begin)|"

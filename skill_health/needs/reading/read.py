@@ -319,7 +319,7 @@ def _statements(reading: SkillReading) -> Iterator[SkillStatement]:
             yield SkillStatement(low, part, line, role, weight, prose.kind)
 
 
-_OPTIONAL_LEAD = lazy(r"\W{0,4}(?:optional|alternatively|alternatives?\b)[^.\n]{0,80}:\W{0,4}$")
+_OPTIONAL_LEAD = lazy(r"\W{0,4}(?:optional|alternatively|alternatives?\b|if\b(?! you are ready))[^.\n]{0,80}:\W{0,4}$")
 _IN_OPTIONS = 0.35
 
 
