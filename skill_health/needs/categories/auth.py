@@ -11,7 +11,7 @@ from skill_health.needs.reading.products import PUBLIC, owned_signs, product_sig
 from skill_health.needs.reading.programs import facts_of, is_tool
 from skill_health.needs.reading.read import PlacedCommand, SkillReading, phrase, signs_of_phrase
 from skill_health.needs.reading.servers import remote_signs
-from skill_health.needs.reading.variables import REQUIRED_WORDS, is_secret
+from skill_health.needs.reading.variables import REQUIRED_WORDS, calls_keys_optional, is_secret
 from skill_health.text.patterns import lazy
 
 ORDER = 4
@@ -40,7 +40,6 @@ _NAMED = phrase(
 _NONE = lazy(
     r"\bno (?:auth\w*|api[- ]?keys?|credentials?|login|account|sign[- ]?ups?|token)\b|without (?:an? )?(?:api[- ]?key|auth\w*|login|account)"
 )
-_OPTIONAL = lazy(r"\b(?:api[- ]?)?(?:keys?|tokens?|credentials?)\b[^.\n]{0,20}\b(?:is|are) \W{0,3}optional\b|\boptional api[- ]?keys?\b")
 _LICENCE = phrase("licens|licenc|gated|terms", r"\baccept (?:the |its )?(?:model(?:'s)? )?(?:licen[cs]e|terms)\b|\bmodel is gated\b")
 _STATE = phrase(
     "authenticat|logged|signed|login",
@@ -57,7 +56,7 @@ _ABOUT = lazy(
 
 def find(reading: SkillReading) -> Iterator[Sign]:
     """Variables that hold secrets, programs that ask for a login, and sentences that say so."""
-    none = 0.35 if _NONE.search(reading.about) or any(_OPTIONAL.search(each.text) for each in reading.statements_with(("optional",))) else 1.0
+    none = 0.35 if _NONE.search(reading.about) or any(calls_keys_optional(each.text) for each in reading.statements_with(("optional",))) else 1.0
     topic = 0.5 if _ABOUT.search(reading.about) else 1.0
     declared = reading.declared
     for name, line in declared.variables:

@@ -106,7 +106,8 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             and not _MAKES.search(statement.text[: match.start()][-70:])
             and "\u2192" not in statement.text[match.end() : match.end() + 30]
         ):
-            yield reading.sign(statement.weight, EvidenceKind.FILE, name, statement.line, statement.shown)
+            weight = max(0.7, statement.weight)
+            yield reading.sign(weight, EvidenceKind.FILE, name, statement.line, statement.shown)
     for placed in reading.commands:
         script = placed.command.program.rpartition("/")
         if placed.command.is_path and script[2].lower() not in own and _SCRIPT.search(script[2]) and "$" in script[0]:
@@ -182,9 +183,9 @@ _KIND = lazy(
 )
 _MADE_KIND = lazy(r"\b(?:creat\w*|writ\w*|generat\w*|make|sav\w*|outputs?|produc\w*|avoid|conflicts? with)\b[^.\n]{0,40}$")
 _PLAN = phrase(
-    "plan|spec|lock|config|project file|manifest|compose",
-    r"\b(?:read|load|open|parse|edit|updat\w+|modify|check|inspect|follow|use|from|against|in|requires?|needs?|given|existing|the|your|accepts?)\b"
-    r"[^.\n]{0,20}\b((?:plan|spec|lock|config(?:uration)?|settings|project|compose|solution|manifest|workflow|policy|schema) files?)\b",
+    "plan|spec|lock|config|project file|manifest|compose|rules file|instructions file",
+    r"\b(?:(?:re-)?read|load|open|parse|edit|updat\w+|modify|check|inspect|follow|use|from|against|in|requires?|needs?|given|existing|the|your|accepts?)\b"
+    r"[^.\n]{0,20}\b((?:plan|spec|lock|config(?:uration)?|settings|project|compose|solution|manifest|workflow|policy|schema|rules|instructions) files?)\b",
 )
 _PASSING = lazy(r"\b(?:see|also)\b|\u2192")
 _NEIGHBOUR = lazy(

@@ -29,7 +29,7 @@ _ABOUT = lazy(
     rf"\b(?:from|of) (?:an? |the |user'?s? |uploaded |local |existing )*({_KIND})\b|\bupload(?:s|ed)? (?:an? )?({_KIND})\b"
 )
 _SAID = phrase(
-    "dump|provide|upload|attach|input file|given a|given an|the user's|path to|source file|open the|load the|"
+    "dump|provide|upload|plan file|attach|input file|given a|given an|the user's|path to|source file|open the|load the|"
     "input:|the input|what you provide|existing",
     rf"\b(?:provide[sd]?|uploads?|uploaded|attach(?:es|ed)?|given an?|path to (?:the |an? |your )?|drop|supply|"
     rf"supplies|shares?|open|load|read)\b[^.\n]{{0,30}}?\b({_KIND})\b|\b(?:open|load) (?:the |a )?(dump)\b|"
@@ -54,6 +54,7 @@ _SURE = lazy(
     r"spreadsheets?|manuscripts?|bank statements?|malware samples?|executables?|binaries|receipts?|invoices?)\b"
 )
 _NAMED = lazy(r"(?<![\w/.-])[\w*-]*(\.(?:pdf|docx|xlsx|csv|tsv|pptx|epub|txt|log|dmp|pcap|apk|ipa|exe|binlog|etl|nettrace|parquet|mp[34]|wav|zip|har|ipynb))\b")
+_BEGINS = lazy(r"[\W\d]{0,8}inputs?[\W_]{0,4}[:：]|[\W\d]{0,8}(?:read|load|open) (?:the )?plan file")
 _FLAG = lazy(r"^(?:-o|--out\w*|--output\w*|-of|--dest\w*|>|>>)$")
 
 
@@ -99,7 +100,9 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 yield reading.sign(0.5 * snippet.role.run, EvidenceKind.FILE, "file that code opens", line, found[0])
                 break
     yield from _listed(reading)
-    yield from signs_of_phrase(reading, _SAID, 0.6, "", conditional=0.8)
+    for sign in signs_of_phrase(reading, _SAID, 0.6, "", conditional=0.8):
+        begins = _BEGINS.match(sign.evidence.text.lower()) is not None
+        yield sign._replace(weight=sign.weight * (1.7 if begins else 1.0))
 
 
 def _listed(reading: SkillReading) -> Iterator[Sign]:

@@ -85,6 +85,7 @@ _ENSURED_AGENT = phrase(
     "codex cli|gemini cli|claude cli|copilot cli|opencode",
     r"\b(?:ensure|requires?|make sure|install|needs?)\b[^.\n]{0,30}\b(codex|gemini|copilot|opencode|cursor) cli\b|\bintegrated with (codex|gemini)\b",
 )
+_OF_ONE_HOST = frozenset("EnterPlanMode ExitPlanMode TaskList TaskGet CronCreate ScheduleWakeup Workflow".split())
 _OWN_TOOLS = lazy(r"^([a-z]{2,12})_[a-z][a-z_]{2,40}$")
 _ENOUGH_TOOLS = 4
 
@@ -98,7 +99,7 @@ def _often(reading: SkillReading) -> Iterator[Sign]:
 
 
 _SUBAGENT = lazy(r"(?<![\w-])sub-?agents?\b")
-_PLAINLY, _TIMES = 0.6, 3
+_PLAINLY, _TIMES = 0.5, 3
 
 
 def _spends(reading: SkillReading) -> Iterator[Sign]:
@@ -143,6 +144,8 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         ):
             yield reading.sign(1.0, EvidenceKind.DECLARED, name, line)
     for name, line in reading.declared.tools:
+        if name in _OF_ONE_HOST:
+            yield reading.sign(0.5, EvidenceKind.DECLARED, f"{name} tool", line)
         if name in ("Task", "Agent") or name.startswith("Task("):
             yield reading.sign(0.3, EvidenceKind.DECLARED, f"{name[:20]} tool", line)
     for placed in reading.commands:

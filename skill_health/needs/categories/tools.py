@@ -168,7 +168,7 @@ def _of_command(placed: PlacedCommand, reading: SkillReading) -> Sign | None:
             return None
         if not any(_ARGUMENT.search(word) for word in command.words) and len(command.words) > _FEW_WORDS:
             return None
-        weight = 0.7
+        weight = 0.6
     else:
         weight = 1.0
     if name == "curl" and {_SAME.get(each.language, each.language) for each in reading.snippets} >= _LANGUAGES:

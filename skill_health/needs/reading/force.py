@@ -118,7 +118,7 @@ _HEDGED = lazy(
     r"\boptional(?:ly)?\b|\balternatively\b|\bif (?:available|you (?:have|want|prefer|need|wish)|the user (?:wants|prefers|asks)|needed|"
     r"necessary|desired|installed|present|applicable|possible)\b|\b(?:e\.g\.|for example|for instance|such as)|\bcan also\b|\bmay also\b|"
     r"\bnice to have\b|\bor (?:use|via|with|any)\b|\bwhen available\b|\bwhere available\b|\bworks with\b|\bsupports?\b|\bfalls? ?back\b|"
-    r"\brecommended\b|\bconsider\b|\bmight\b|\bcould\b|\bpreferably\b|\bas needed\b|\bcompatible with\b",
+    r"\brecommended\b|\bconsider\b|\bmight\b|\bcould\b|\bpreferably\b|\bas needed\b|\bcompatible with\b|\beither (?:one )?works\b|\bauto-?detects?\b",
 )
 _CONDITION = lazy(
     r"(?:^|[\s(*_:>-])(?:if|unless|when|whenever|in case|should)\b|\b(?:multiple|several|no|ambiguous|unclear|"

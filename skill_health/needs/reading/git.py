@@ -23,11 +23,11 @@ _CODE = lazy(
 )
 _SAID = phrase(
     "branch|staged|uncommitted|pull request|commit|merge conflict|worktree|diff|git history|changed files|git ref|base ref| pr ",
-    r"\b(current branch|feature branch|base branch|staged (?:changes|files)|unstaged|uncommitted changes|open "
+    r"\b(current branch|feature branch|base branch|staged (?:git )?(?:changes|files)|unstaged|uncommitted changes|open "
     r"(?:a |the )?(?:pr|pull request)|create (?:a |the )?(?:pr|pull request)|the (?:pr|pull request)\b|(?:pr|"
     r"pull request) (?:number|url|diff|description)|merge conflicts?|"
     r"git (?:history|range|refs?|worktrees?|log|diff)|commit (?:history|range|hash|sha)|recent commits|two "
-    r"refs|changed files|the diff|new branch|commits? since|last (?:release|tag|commit)|branch name|the "
+    r"refs|changed files|the diff|new branch|commits? since|last (?:release|tag|commit)|branch name|before (?:each )?commits?|main/master branch|the "
     r"branch)\b",
 )
 
