@@ -40,7 +40,9 @@ _NAMED = phrase(
 _NONE = lazy(
     r"\bno (?:auth\w*|api[- ]?keys?|credentials?|login|account|sign[- ]?ups?|token)\b|without (?:an? )?(?:api[- ]?key|auth\w*|login|account)"
 )
-_LICENCE = phrase("licens|licenc|gated|terms", r"\baccept (?:the |its )?(?:model(?:'s)? )?(?:licen[cs]e|terms)\b|\bmodel is gated\b")
+_LICENCE = phrase(
+    "licens|licenc|gated|terms", r"\baccept (?:the |its )?(?:model(?:'s)? )?(?:licen[cs]e|terms)\b|\bmodel is gated\b"
+)
 _STATE = phrase(
     "authenticat|logged|signed|login",
     r"\b(?:installed|configured|reachable) and (?:logged[ -]in|authenticated|signed[ -]in)\b|\bauthenticated (?:session|cluster|account|org|host|"
@@ -56,7 +58,12 @@ _ABOUT = lazy(
 
 def find(reading: SkillReading) -> Iterator[Sign]:
     """Variables that hold secrets, programs that ask for a login, and sentences that say so."""
-    none = 0.35 if _NONE.search(reading.about) or any(calls_keys_optional(each.text) for each in reading.statements_with(("optional",))) else 1.0
+    none = (
+        0.35
+        if _NONE.search(reading.about)
+        or any(calls_keys_optional(each.text) for each in reading.statements_with(("optional",)))
+        else 1.0
+    )
     topic = 0.5 if _ABOUT.search(reading.about) else 1.0
     declared = reading.declared
     for name, line in declared.variables:

@@ -48,6 +48,8 @@ _REQUIRED_SKILL = lazy(r"\brequired\b[^.\n]{0,20}\b(?:sub-?skill|background|skil
 _SCRIPT = lazy(r"\.(?:sh|py|js|mjs|ts|rb|ps1)$")
 _SETTINGS = lazy(r"\.(?:ya?ml|json|toml|ini|cfg|conf)$")
 _FROM_FILE = frozenset(("-f", "--file", "-c", "--config", "--env-file", "--settings"))
+_OWN_STATE = 0.3
+"""What lies in a folder of the skill's own name at home is mostly its own doing."""
 _IN_TABLE = 0.6
 _FILTERS = frozenset(("jq", "yq"))
 _ALWAYS = frozenset(
@@ -114,7 +116,13 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             yield reading.sign(0.6 * placed.weight, EvidenceKind.SCRIPT, script[2], placed.line, placed.command.text)
         for flag, word in pairwise(placed.command.words):
             base = word.rpartition("/")[2].lower()
-            if flag in _FROM_FILE and "/" in word and _SETTINGS.search(base) and base not in own and not _MADE.search(word):
+            if (
+                flag in _FROM_FILE
+                and "/" in word
+                and _SETTINGS.search(base)
+                and base not in own
+                and not _MADE.search(word)
+            ):
                 yield reading.sign(0.7 * placed.weight, EvidenceKind.FILE, base, placed.line, placed.command.text)
         for word in placed.command.words:
             name = "" if placed.command.program in _FILTERS and word.lstrip("\"'").startswith(".") else _plain(word)
@@ -153,7 +161,17 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             )
     if match := _ROUTER.search(reading.about):
         yield reading.sign(0.7, EvidenceKind.FILE, "the skills that it routes to", reading.about_line, match[0])
-    for statement in reading.statements_with(("sub-skill", "subskill", "member skill", "sibling skill", "skill tool", "required background", "required skill")):
+    for statement in reading.statements_with(
+        (
+            "sub-skill",
+            "subskill",
+            "member skill",
+            "sibling skill",
+            "skill tool",
+            "required background",
+            "required skill",
+        )
+    ):
         weight = 1.0 if _REQUIRED_SKILL.search(statement.text) else 0.5
         yield reading.sign(
             weight * statement.weight, EvidenceKind.FILE, "other skills", statement.line, statement.shown
@@ -162,7 +180,11 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         if statement.weight > 0 and statement.role not in (SectionUse.WHEN, SectionUse.ASIDE):
             for match in _SIBLING.finditer(statement.text):
                 name = match[1] or match[2]
-                if name and name not in (reading.skill.name, "task", "agent", "workflow", "explore") and not is_conditional(statement.text, match.start()):
+                if (
+                    name
+                    and name not in (reading.skill.name, "task", "agent", "workflow", "explore")
+                    and not is_conditional(statement.text, match.start())
+                ):
                     plain = statement.role in (SectionUse.MAIN, SectionUse.REQUIRED) and statement.kind == "paragraph"
                     told = plain and _MUST_USE.search(match[0]) is not None
                     first = not statement.text[: match.start()].strip(" *_-0123456789.)") or "depends" in match[0]
@@ -181,7 +203,9 @@ _ABOUT_FILE = lazy(
 _KIND = lazy(
     r"`\*?(\.(?:py|tsx?|jsx?|cs|fc|func|sol|rs|go|java|kt|swift|c|h|cpp|csproj|vbproj|sln|tf|ya?ml|toml|xaml|sql|vue|rb|php))`|\bthe (\.[a-z]{2}proj)\b"
 )
-_MADE_KIND = lazy(r"\b(?:creat\w*|writ\w*|generat\w*|make|sav\w*|outputs?|produc\w*|avoid|conflicts? with)\b[^.\n]{0,40}$")
+_MADE_KIND = lazy(
+    r"\b(?:creat\w*|writ\w*|generat\w*|make|sav\w*|outputs?|produc\w*|avoid|conflicts? with)\b[^.\n]{0,40}$"
+)
 _PLAN = phrase(
     "plan|spec|lock|config|project file|manifest|compose|rules file|instructions file",
     r"\b(?:(?:re-)?read|load|open|parse|edit|updat\w+|modify|check|inspect|follow|use|from|against|in|requires?|needs?|given|existing|the|your|accepts?)\b"
@@ -219,7 +243,8 @@ _WORKS_WITH = lazy(
     r"(?:\b(?:with|use|using|run|running|via|follow|following|by|per|through|invoke|load|apply|read)|^)(?: the| skill| this)? ?[`*]{0,3}$"
 )
 _FOR_OTHERS = lazy(r"(?: skill)? (?:for|when|if|to get|instead)\b")
-_INSTEAD = lazy(r"\b(?:instead|rather)\b|\u2192|->|\bsee\b|\bbelong")
+_FOR_ONE = lazy(r"[\W\d]*(?:for|when|if)\b")
+_INSTEAD = lazy(r"\bnot this skill\b|\b(?:instead|rather)\b|\u2192|->|\bsee\b|\bbelong")
 
 
 def _sibling_skills(reading: SkillReading) -> Iterator[Sign]:
@@ -235,15 +260,25 @@ def _sibling_skills(reading: SkillReading) -> Iterator[Sign]:
         at = line.find(f"`{name}")
         start = max(line.rfind(". ", 0, at), line.rfind("; ", 0, at), line.rfind(": ", 0, at)) + 1 if at > 0 else 0
         line, at = (line[start:], at - start) if at >= 0 else (line, at)
-        if at < 0 or line.lstrip().startswith("|") or _FOR_OTHERS.match(line, at + len(name) + 2) or not _WORKS_WITH.search(line[max(0, at - 30) : at]):
+        if (
+            at < 0
+            or line.lstrip().startswith("|")
+            or _FOR_OTHERS.match(line, at + len(name) + 2)
+            or not _WORKS_WITH.search(line[max(0, at - 30) : at])
+        ):
             continue
-        if _INSTEAD.search(line) or is_conditional(line, at) or is_negated(line, at, at + len(name)):
+        if (
+            _INSTEAD.search(line)
+            or _FOR_ONE.match(line)
+            or is_conditional(line, at)
+            or is_negated(line, at, at + len(name))
+        ):
             continue
         if name not in there:
             path = f"{above}/{name}/SKILL.md" if above else f"{name}/SKILL.md"
             there[name] = name != folder.rpartition("/")[2] and reading.read(path) is not None
         if there[name]:
-            yield reading.sign(0.8, EvidenceKind.FILE, f"skill {name}", span.line)
+            yield reading.sign(1.0, EvidenceKind.FILE, f"skill {name}", span.line)
 
 
 _ROUTER = lazy(
@@ -289,6 +324,7 @@ def _plain(word: str) -> str:
 
 
 def _of_statement(statement: SkillStatement, reading: SkillReading, own: set[str]) -> Iterator[Sign]:
+    names = {reading.skill.name.lower(), reading.skill.folder_name.lower()} - {""}
     for match in _FILE.finditer(statement.shown.replace("\n", " ")):
         name = match[1] or match[2]
         base = name.rstrip("/.").rpartition("/")[2].lower()
@@ -315,6 +351,8 @@ def _of_statement(statement: SkillStatement, reading: SkillReading, own: set[str
         )
         if reads and name.startswith("../") and base == "skill.md":
             weight = 1.0
+        if name.startswith("~/") and not {part.strip(".") for part in name.split("/")}.isdisjoint(names):
+            weight *= _OWN_STATE
         weight = min(1.0, weight) * (_IN_TABLE if statement.kind == "cell" else 1.0)
         if is_conditional(statement.text, match.start()) or "exists" in statement.text[match.end() : match.end() + 30]:
             weight *= 0.4

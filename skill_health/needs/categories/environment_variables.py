@@ -27,7 +27,10 @@ _TABLES = lazy(r"(?i)environment|env var|variables|configuration|credentials|sec
 _OPTIONAL = lazy(
     r"\boptional|\bdefaults?\b|\boverride|\bif (?:set|present|unset|not set)\b|\| no \||\bcan (?:be )?set\b|\bmay\b"
 )
-_MUST_SET = lazy(r"\b(?:set|export|define) `?\$?[a-z0-9]+_[a-z0-9_]+`? (?:to|in|before)\b|`?[a-z0-9]+_[a-z0-9_]+`? (?:env|environment)[- ]?var\w* set\b")
+_SET_ALREADY = lazy(r"\b(?:which|that|it|script|wrapper) sets\b")
+_MUST_SET = lazy(
+    r"\b(?:set|export|define) `?\$?[a-z0-9]+_[a-z0-9_]+`? (?:to|in|before)\b|`?[a-z0-9]+_[a-z0-9_]+`? (?:env|environment)[- ]?var\w* set\b"
+)
 _CODE = lazy(r"(?:environ\[|environ\.get\(|getenv\(|process\.env\.|process\.env\[)\s*[\"']?([A-Z][A-Z0-9_]{2,60})")
 
 
@@ -79,13 +82,13 @@ def _signs(reading: SkillReading) -> Iterator[Sign]:
             strength = (
                 (1.0 if REQUIRED_WORDS.search(statement.text) else 0.8)
                 if is_secret(name)
-                else 0.65
+                else (0.9 if statement.role is SectionUse.REQUIRED else 0.65)
                 if _MUST_SET.search(statement.text)
                 else 0.5
                 if sets or table
                 else 0.0
             )
-            if f"{name}=" in statement.shown:
+            if f"{name}=" in statement.shown or _SET_ALREADY.search(statement.text):
                 strength *= 0.3
             weight = (
                 strength
@@ -119,7 +122,7 @@ def _signs(reading: SkillReading) -> Iterator[Sign]:
                 strength = (
                     (1.0 if is_secret(use.name) else 0.7)
                     if use.kind == "required"
-                    else (0.4 if is_secret(use.name) else 0.1)
+                    else (0.4 if is_secret(use.name) else 0.05)
                 )
                 yield reading.sign(
                     strength * (1.0 if script.weight >= 0.7 else 0.5),

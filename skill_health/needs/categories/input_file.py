@@ -53,7 +53,9 @@ _SURE = lazy(
     r"\b(?:pdfs?|docx|xlsx|csvs?|pptx|epubs?|apks?|pcaps?|binlogs?|\w+ files?|transcripts?|recordings?|dumps?|firmware|"
     r"spreadsheets?|manuscripts?|bank statements?|malware samples?|executables?|binaries|receipts?|invoices?)\b"
 )
-_NAMED = lazy(r"(?<![\w/.-])[\w*-]*(\.(?:pdf|docx|xlsx|csv|tsv|pptx|epub|txt|log|dmp|pcap|apk|ipa|exe|binlog|etl|nettrace|parquet|mp[34]|wav|zip|har|ipynb))\b")
+_NAMED = lazy(
+    r"(?<![\w/.-])[\w*-]*(\.(?:pdf|docx|xlsx|csv|tsv|pptx|epub|txt|log|dmp|pcap|apk|ipa|exe|binlog|etl|nettrace|parquet|mp[34]|wav|zip|har|ipynb))\b"
+)
 _BEGINS = lazy(r"[\W\d]{0,8}inputs?[\W_]{0,4}[:：]|[\W\d]{0,8}(?:read|load|open) (?:the )?plan file")
 _FLAG = lazy(r"^(?:-o|--out\w*|--output\w*|-of|--dest\w*|>|>>)$")
 

@@ -104,7 +104,9 @@ def find(reading: SkillReading) -> Iterator[Sign]:
 
 
 _QUESTION = lazy(r"\?(?:\s*\([^)]*\)?)?[\s*_]*$")
-_ASKED = lazy(r"\b(?:ask|clarify)\b[^.\n]{0,40}:\W{0,3}$|\bquestions? to ask\b|\bask (?:the user|them|these|one at a time)\b|\bguide the user through\b")
+_ASKED = lazy(
+    r"\b(?:ask|clarify)\b[^.\n]{0,40}:\W{0,3}$|\bquestions? to ask\b|\bask (?:the user|them|these|one at a time)\b|\bguide the user through\b"
+)
 
 
 def _questions(reading: SkillReading, quiet: float) -> Iterator[Sign]:
@@ -122,5 +124,11 @@ def _questions(reading: SkillReading, quiet: float) -> Iterator[Sign]:
         if _ASKED.search(each.text.lower()) and reading.role(each.line) in (SectionUse.MAIN, SectionUse.REQUIRED):
             after = [other.text for other in prose[nth + 1 : nth + 6] if other.item]
             clarifies = "clarify" in each.text.lower()
-            if sum(text.rstrip(" *_\"'\u201d").endswith(("?", "?)")) or '?"' in text or (clarifies and "?" in text) for text in after) >= 2:
+            if (
+                sum(
+                    text.rstrip(" *_\"'\u201d").endswith(("?", "?)")) or '?"' in text or (clarifies and "?" in text)
+                    for text in after
+                )
+                >= 2
+            ):
                 yield reading.sign(0.7 * quiet, EvidenceKind.SENTENCE, f"questions:{each.line}", each.line)

@@ -49,7 +49,9 @@ _SITES = phrase(
     r"online (?:sources|communities|forums)|search results|news sites?)\b",
 )
 _WEB = 1.1
-_REGISTRY = lazy(r"\b(?:search|install|download|find|fetch|publish)\w*\b[^.\n]{0,60}\b(?:from|in|on|to) (?:the )?(?:[\w.-]+ ){0,2}(?:registry|marketplace)\b")
+_REGISTRY = lazy(
+    r"\b(?:search|install|download|find|fetch|publish)\w*\b[^.\n]{0,60}\b(?:from|in|on|to) (?:the )?(?:[\w.-]+ ){0,2}(?:registry|marketplace)\b"
+)
 _INTERNET = lazy(r"internet|network")
 _USES_WEB = lazy(
     r"^\W*(?:\d+[.)] )?(?:\*\*)?(?:use|run|search with|fetch with) `?(?:web ?search|web_search|webfetch|web_fetch)\b"
@@ -98,7 +100,9 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     for statement in reading.statements_with(("websearch", "webfetch", "web_search", "web_fetch")):
         match = _WEB_TOOL.search(statement.shown)
         if match and not is_negated(statement.text, match.start(), match.end()):
-            yield reading.sign(0.8 * statement.weight, EvidenceKind.PROGRAM, "web search", statement.line, statement.shown)
+            yield reading.sign(
+                0.8 * statement.weight, EvidenceKind.PROGRAM, "web search", statement.line, statement.shown
+            )
     yield from owned_signs(reading, 0.6)
     for name, line, path in named_clients(reading):
         yield reading.sign(0.6 * offline, EvidenceKind.IMPORT, name, line, f"imports {name}", path)

@@ -30,7 +30,7 @@ _HARDWARE = lazy(
     r"home assistant|philips hue|sonos|apple (?:notes|reminders|silicon)|homekit|android (?:device|phone)s?|iphone)\b"
 )
 _NO_AGENTS = lazy(
-    r"\bnot an? (?:sub-?)?agent|\b(?:only|except) (?:when|if)\b|\bif (?:you (?:can|have)|sub-?agents|available|supported|the (?:host|platform))|\bwhen available\b"
+    r"\bnot an? (?:sub-?)?agent|\b(?:only|except) (?:when|if)\b|\bif (?:you (?:can|have)|(?:\w+ ){0,3}sub-?agents|available|supported|the (?:host|platform))|\bwhen available\b"
 )
 _BY_TOOL = lazy(
     r"\bsubagent_type\b|\b(?:use|via|with|using|through) (?:the |parallel |a )?`?(?:task|agent)`? (?:tool|agents)\b|\bagent tool\b|"
@@ -79,7 +79,9 @@ _PAYS = lazy(
     r"(?:buy|sell|trade)(?:s|ing)? (?:\w+ ){0,2}(?:tokens?|stocks?|shares|crypto|options|bets?|positions)|place(?:s)? (?:\w+ ){0,2}orders?|"
     r"(?:make|send)(?:s)? (?:\w+ ){0,2}payments?|top up|checkout with|spend(?:s|ing)? (?:\w+ ){0,2}(?:money|credits|funds))\b"
 )
-_HOOKS = lazy(r"\b(?:UserPromptSubmit|PreToolUse|PostToolUse|SessionStart|SessionEnd|SubagentStop|PreCompact|Stop)\W{0,3} [Hh]ooks?\b")
+_HOOKS = lazy(
+    r"\b(?:UserPromptSubmit|PreToolUse|PostToolUse|SessionStart|SessionEnd|SubagentStop|PreCompact|Stop)\W{0,3} [Hh]ooks?\b"
+)
 _MEMORY = lazy(r"(?:~|\$HOME|\$\{HOME\})/\.claude/projects/|\bauto-memory\b|\bMEMORY_DIR\b")
 _ENSURED_AGENT = phrase(
     "codex cli|gemini cli|claude cli|copilot cli|opencode",

@@ -28,7 +28,20 @@ _FEW_WORDS = 3
 _LANGUAGES = frozenset(("python", "javascript"))
 _SAME = {"py": "python", "js": "javascript", "ts": "javascript", "typescript": "javascript"}
 _HOSTS_OWN = frozenset(
-    ("claude", "codex", "gemini", "copilot", "opencode", "openclaw", "clawdbot", "clawhub", "clawdhub", "skills", "agent", "claw")
+    (
+        "claude",
+        "codex",
+        "gemini",
+        "copilot",
+        "opencode",
+        "openclaw",
+        "clawdbot",
+        "clawhub",
+        "clawdhub",
+        "skills",
+        "agent",
+        "claw",
+    )
 )
 _WORKS_BY = lazy(
     r"\b(?:using|via|with|through|by running) (?:the )?`?([a-z][a-z0-9-]{1,30})`?(?= |,|\.|;|\)|$)|"
@@ -91,9 +104,7 @@ def _signs(reading: SkillReading) -> Iterator[Sign]:
             yield reading.sign(1.0, EvidenceKind.DECLARED, name.lower(), reading.declared.line)
     yield from _clients(reading)
     own = _own_programs(reading)
-    asked_first = {
-        placed.command.program for placed in reading.commands if _IF_THERE.search(placed.command.text)
-    }
+    asked_first = {placed.command.program for placed in reading.commands if _IF_THERE.search(placed.command.text)}
     for placed in reading.commands:
         if placed.command.program not in own and (sign := _of_command(placed, reading)):
             yield sign._replace(weight=sign.weight * 0.3) if placed.command.program in asked_first else sign
@@ -162,7 +173,11 @@ def _of_command(placed: PlacedCommand, reading: SkillReading) -> Sign | None:
         # A name that nobody knows is a program where a block of commands runs it with arguments.
         if not command.words or "(" in command.text.split(" ")[0] or "=" in command.words[0][:2]:
             return None
-        if f"|{name}" in command.text or command.text.endswith(".") or any(word.endswith(",") for word in command.words):
+        if (
+            f"|{name}" in command.text
+            or command.text.endswith(".")
+            or any(word.endswith(",") for word in command.words)
+        ):
             return None
         if name.endswith((".py", ".sh", ".js", ":")) or name in reading.skill.files or name in _NO_PROGRAMS:
             return None

@@ -80,6 +80,7 @@ def role_of(title: str) -> SectionUse:
     return SectionUse.MAIN
 
 
+_DOES = lazy(r"\b(?:commands?|usage|workflow|how to use|steps?|procedure)\b")
 _RANK = (
     SectionUse.ASIDE,
     SectionUse.LISTING,
@@ -100,7 +101,10 @@ def roles_by_line(document: Document, lines: int) -> list[SectionUse]:
             stack.pop()
         # The document's own title names the skill, not a part of it.
         own = SectionUse.MAIN if section.heading.level == 1 and not stack else role_of(section.heading.title)
-        role = _combined([above for _, above in stack], own)
+        passed = [above for _, above in stack]
+        if own is SectionUse.MAIN and _DOES.search(section.heading.title.lower()):
+            passed = [above for above in passed if above is not SectionUse.WHEN]
+        role = _combined(passed, own)
         stack.append((section.end_line, role))
         for line in range(section.line, min(section.end_line, lines) + 1):
             roles[line] = role

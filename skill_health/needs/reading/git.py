@@ -26,8 +26,8 @@ _SAID = phrase(
     r"\b(current branch|feature branch|base branch|staged (?:git )?(?:changes|files)|unstaged|uncommitted changes|open "
     r"(?:a |the )?(?:pr|pull request)|create (?:a |the )?(?:pr|pull request)|the (?:pr|pull request)\b|(?:pr|"
     r"pull request) (?:number|url|diff|description)|merge conflicts?|"
-    r"git (?:history|range|refs?|worktrees?|log|diff)|commit (?:history|range|hash|sha)|recent commits|two "
-    r"refs|changed files|the diff|new branch|commits? since|last (?:release|tag|commit)|branch name|before (?:each )?commits?|main/master branch|the "
+    r"git[- ](?:history|range|refs?|worktrees?|log|diff)|commit (?:history|range|hash|sha)|recent commits|two "
+    r"refs|changed files|the diff|new branch|commits? since|last (?:release|tag|commit)|branch name|before (?:each |every )?commits?|pre-commit hooks?|including history|main/master branch|the "
     r"branch)\b",
 )
 
@@ -62,4 +62,4 @@ def git_signs(reading: SkillReading) -> Iterator[Sign]:
                     yield reading.sign(
                         0.55, EvidenceKind.SCRIPT, "git", use.line, f"{script.file} runs git", script.path
                     )
-    yield from signs_of_phrase(reading, _SAID, 0.45, "", conditional=0.6)
+    yield from signs_of_phrase(reading, _SAID, 0.55, "", conditional=0.6)

@@ -31,7 +31,9 @@ def client_imports(text: str) -> Iterator[str]:
 _IMPORT = lazy(r"(?m)^[ \t]*(?:from|import)\s+([A-Za-z_][\w.]*)|\bfrom\s+[\"']([@\w./-]+)[\"']")
 
 
-_GENERAL = frozenset("python tools utils image video audio parser server client agent agents skill skills report".split())
+_GENERAL = frozenset(
+    "python tools utils image video audio parser server client agent agents skill skills report".split()
+)
 _SHORTEST = 5
 
 

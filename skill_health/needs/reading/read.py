@@ -211,7 +211,9 @@ class SkillReading:
     def optional_names(self) -> frozenset[str]:
         """The variables that some sentence, or the head of a list, calls optional."""
         said = self.statements_with(("optional",))
-        listed = (each for each in self.statements_with(("_",)) if each.weight <= _IN_OPTIONS and each.role is SectionUse.MAIN)
+        listed = (
+            each for each in self.statements_with(("_",)) if each.weight <= _IN_OPTIONS and each.role is SectionUse.MAIN
+        )
         return frozenset(name for each in (*said, *listed) for name in _VARIABLE.findall(each.shown))
 
     @cached_property

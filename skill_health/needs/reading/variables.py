@@ -42,7 +42,9 @@ def is_switch(name: str) -> bool:
     return _SWITCH.search(name) is not None
 
 
-_KEYS_OPTIONAL = lazy(r"\b(?:api[- ]?)?(?:keys?|tokens?|credentials?)\b[^.\n]{0,20}\b(?:is|are) \W{0,3}optional\b|\boptional api[- ]?keys?\b")
+_KEYS_OPTIONAL = lazy(
+    r"\b(?:api[- ]?)?(?:keys?|tokens?|credentials?)\b[^.\n]{0,20}\b(?:is|are) \W{0,3}optional\b|\boptional api[- ]?keys?\b"
+)
 
 
 def calls_keys_optional(text: str) -> bool:
