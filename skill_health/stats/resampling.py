@@ -36,7 +36,7 @@ _ROOM = 10
 """The least number of clusters that leave something to gain, for an interval of the gain."""
 _NEAR = 1e-12
 Gains = Sequence[tuple[Sequence[float | None], Sequence[float | None]]]
-_WIDER = "widened by one more that differs"
+_WIDER = "widened where few differ"
 
 
 class RandomStream:
@@ -171,9 +171,8 @@ def paired_bootstrap(
     """The mean of paired differences over clusters and its interval: expanded percentiles of the cluster bootstrap.
 
     One difference for each cluster, weighted by `weights` (its number of prompts; by default all equal). Fewer than 6
-    differing clusters give no interval; no sign-flip test could find a difference then, either. The interval is as wide
-    as if one more cluster differed as much as the others do: otherwise, if a few decide, it covers 92 %. `n` is the
-    number of clusters.
+    differing clusters give no interval; no sign-flip test could find a difference then, either. Where few differ the
+    interval is wider, see `_widening`: otherwise, if a few decide, it covers 92 %. `n` is the number of clusters.
 
     Raises:
         ValueError: if the lists differ in length, a number is not finite or a weight not positive.
@@ -255,16 +254,25 @@ def complier_effect(differences: Sequence[float], uptakes: Sequence[float]) -> E
 
 
 def _spread(table: Floats) -> tuple[float, float]:
-    """The standard error of the mean, and how much wider one further differing cluster would make it.
-
-    The latter is sqrt(1 + m / S), where m is the mean square of the non-zero differences and S the sum of squared
-    deviations from the mean.
-    """
+    """The standard error of the mean, and the factor of `_widening`."""
     value, clusters = table[:, 0].sum() / table[:, 1].sum(), len(table)
     squares = float(((table[:, 0] - value * table[:, 1]) ** 2).sum())
-    differing = table[_differs(table), 0]
-    wider = (1 + float((differing**2).mean()) / squares) ** 0.5
-    return (squares * clusters / (clusters - 1)) ** 0.5 / float(table[:, 1].sum()), wider
+    error = (squares * clusters / (clusters - 1)) ** 0.5 / float(table[:, 1].sum())
+    return error, _widening(table[:, 0], squares)
+
+
+def _widening(differences: Floats, squares: float) -> float:
+    """By how much an interval is wider where few clusters differ: sqrt(1 + (1 - k / C) m / S).
+
+    k of C clusters differ, m is the mean square of their differences and S that of `squares`, the sum of squared
+    deviations from the mean. With m / S alone it would be as wide as if one more cluster differed as much as the others
+    do, which is in doubt as far as clusters do not differ: where all do, Student's interval is right as it is, and
+    wider ones hold the truth in up to 98.5 % (10 tasks).
+    """
+    differing = differences[np.abs(differences) > _NEAR]
+    if not squares > _NEAR * float((differing**2).sum()):
+        return 1.0
+    return math.sqrt(1 + (1 - len(differing) / len(differences)) * float((differing**2).mean()) / squares)
 
 
 def _paired(differences: Sequence[float], weights: Sequence[float] | None) -> Floats:
@@ -341,17 +349,11 @@ def normalised_gain(groups: Gains, ceiling: float = 0.95) -> Estimate:
     error = math.sqrt((clusters - 1) / clusters * float(((moved - moved.mean()) ** 2).sum()))
     if not error > _NEAR:
         return replace(plain, note="no interval: all clusters gain alike")
-    reach = t_quantile(0.975, clusters - 1) * error * _wider((room - failed).sum(axis=0))
+    gained = (room - failed).sum(axis=0)
+    reach = t_quantile(0.975, clusters - 1) * error * _widening(gained, float(((gained - gained.mean()) ** 2).sum()))
     low, high = (1 - value * math.exp(side * reach) for side in (1, -1))
-    method = "Student's t on log(1 - gain), jackknife over clusters, widened by one more that differs"
+    method = f"Student's t on log(1 - gain), jackknife over clusters, {_WIDER}"
     return replace(plain, low=round_figure(low), high=round_figure(high), method=method)
-
-
-def _wider(differences: Floats) -> float:
-    """How much wider one further cluster that differs would make an interval, as in `paired_t`."""
-    squares = float(((differences - differences.mean()) ** 2).sum())
-    differing = differences[np.abs(differences) > _NEAR]
-    return math.sqrt(1 + float((differing**2).mean()) / squares) if squares > _NEAR and len(differing) else 1.0
 
 
 def mean_of_groups(groups: Sequence[Sequence[float]]) -> Estimate:
