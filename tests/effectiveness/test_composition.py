@@ -52,7 +52,7 @@ def test_figures_are_those_of_numpy_and_scipy() -> None:
     plain = stats.ttest_1samp(interaction, 0).confidence_interval()
     squares = ((interaction - interaction.mean()) ** 2).sum()
     differing = interaction[np.abs(interaction) > 1e-9]
-    wider = np.sqrt(1 + (differing**2).mean() / squares)
+    wider = np.sqrt(1 + (1 - len(differing) / 12) * (differing**2).mean() / squares)
     assert pair["interaction"]["high"] == pytest.approx(
         interaction.mean() + wider * (plain.high - interaction.mean()), rel=1e-4
     )

@@ -166,15 +166,26 @@ def test_what_is_no_table_is_refused(table: Any) -> None:
 DIFFERENCES = [0.0] * 10 + [1 / 3, 1 / 3, -1 / 3, 2 / 3, 1.0, 1 / 3, -2 / 3, 1 / 3, 1.0, 1 / 3]
 
 
-def test_student_is_that_of_scipy_and_as_wide_as_one_more_differing_cluster_makes_it() -> None:
+def test_student_is_that_of_scipy_and_wider_as_far_as_clusters_do_not_differ() -> None:
     values = np.array(DIFFERENCES)
     found = paired_t(DIFFERENCES)
     low, high = stats.ttest_1samp(values, 0).confidence_interval(0.95)
-    assert found.method == "Student's t over clusters, widened by one more that differs"
-    wider = np.sqrt(1 + (values[values != 0] ** 2).mean() / ((values - values.mean()) ** 2).sum())
+    assert found.method == "Student's t over clusters, widened where few differ"
+    # Half of them differ.
+    wider = np.sqrt(1 + 0.5 * (values[values != 0] ** 2).mean() / ((values - values.mean()) ** 2).sum())
     assert found.value == pytest.approx(values.mean())
     assert found.high - found.value == pytest.approx((high - values.mean()) * wider)
     assert found.value - found.low == pytest.approx((values.mean() - low) * wider)
+
+
+def test_where_all_differ_the_interval_is_that_of_scipy() -> None:
+    values = [0.25, -0.5, 0.75, 1.0, 0.25, -0.25, 0.5, 0.125]
+    found = paired_t(values)
+    assert (found.low, found.high) == pytest.approx(tuple(stats.ttest_1samp(values, 0).confidence_interval(0.95)))
+    bootstrap = paired_bootstrap(values)
+    draws = np.sort(values)[(np.random.default_rng(1).random((100_000, 8)) * 8).astype(int)].mean(axis=1)
+    tail = stats.norm.cdf(-stats.t.ppf(0.975, 7) * np.sqrt(8 / 7))
+    assert (bootstrap.low, bootstrap.high) == pytest.approx(tuple(np.quantile(draws, [tail, 1 - tail])), abs=0.02)
 
 
 def test_the_paired_bootstrap_stands_close_to_student() -> None:
