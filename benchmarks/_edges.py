@@ -1,4 +1,4 @@
-"""Where few tasks differ: the interval of a report beside two that nobody can better, in the same simulated runs.
+"""Where most tasks are alike: the interval of a report beside two that nobody can better, in the same simulated runs.
 
 A run with fewer than six differing tasks has no interval, and those that have one are the runs in which more differ
 than usual: what is left is covered more often than 95 %, whatever the interval. What a run does not show at all, such
@@ -34,6 +34,8 @@ class Edge(NamedTuple):
 EDGES: Mapping[str, Edge] = {
     "80 and 90 %": Edge(0.8, 0.9, 2.5),
     "90 and 97 %": Edge(0.9, 0.97, 2.5),
+    "1 and 90 %": Edge(0.01, 0.9),
+    "3 and 97 %": Edge(0.03, 0.97),
     "35 and 35 %, half of the tasks hopeless or sure": Edge(0.35, 0.35, 6.0),
     "85 and 95 %, but a tenth of the tasks lost": Edge(0.85, 0.95, 1.0, 0.1),
     "90 and 90 %, but a tenth of the tasks lost": Edge(0.9, 0.9, 1.0, 0.1),

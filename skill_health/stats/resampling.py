@@ -35,8 +35,10 @@ _DIFFERING = 6
 _ROOM = 10
 """The least number of clusters that leave something to gain, for an interval of the gain."""
 _NEAR = 1e-12
+_DIGITS = 9
+"""Differences that agree to so many digits of the largest one are alike."""
 Gains = Sequence[tuple[Sequence[float | None], Sequence[float | None]]]
-_WIDER = "widened where few differ"
+_WIDER = "widened where most are alike"
 
 
 class RandomStream:
@@ -172,7 +174,7 @@ def paired_bootstrap(
 
     One difference for each cluster, weighted by `weights` (its number of prompts; by default all equal). Fewer than 6
     differing clusters give no interval; no sign-flip test could find a difference then, either. Where few differ the
-    interval is wider, see `_widening`: otherwise, if a few decide, it covers 92 %. `n` is the number of clusters.
+    interval is wider, see `widening`: otherwise, if a few decide, it covers 92 %. `n` is the number of clusters.
 
     Raises:
         ValueError: if the lists differ in length, a number is not finite or a weight not positive.
@@ -254,25 +256,41 @@ def complier_effect(differences: Sequence[float], uptakes: Sequence[float]) -> E
 
 
 def _spread(table: Floats) -> tuple[float, float]:
-    """The standard error of the mean, and the factor of `_widening`."""
+    """The standard error of the mean, and the factor of `widening`."""
     value, clusters = table[:, 0].sum() / table[:, 1].sum(), len(table)
     squares = float(((table[:, 0] - value * table[:, 1]) ** 2).sum())
     error = (squares * clusters / (clusters - 1)) ** 0.5 / float(table[:, 1].sum())
-    return error, _widening(table[:, 0], squares)
+    return error, float(widening(table[:, 0] / table[:, 1], table[:, 1]))
 
 
-def _widening(differences: Floats, squares: float) -> float:
-    """By how much an interval is wider where few clusters differ: sqrt(1 + (1 - k / C) m / S).
+def widening(differences: Floats, weights: Floats | float = 1.0) -> Floats:
+    """By how much the interval of a mean is wider where few clusters decide: sqrt(1 + (1 - k / C) m / S).
 
-    k of C clusters differ, m is the mean square of their differences and S that of `squares`, the sum of squared
-    deviations from the mean. With m / S alone it would be as wide as if one more cluster differed as much as the others
-    do, which is in doubt as far as clusters do not differ: where all do, Student's interval is right as it is, and
-    wider ones hold the truth in up to 98.5 % (10 tasks).
+    `differences` has one for each cluster, or such a row for each of several sets. k of C clusters differ from the
+    commonest difference (0 as a rule), m is the mean square of how far, and S the sum of squared deviations from the
+    mean. With m / S alone the interval would be as wide as if one more cluster differed likewise, which is in doubt only
+    as far as clusters are alike: where few are, Student's interval is right as it is. Of several differences that are
+    the commonest the one that makes the interval widest counts; where no two clusters are alike, the factor is 1.
     """
-    differing = differences[np.abs(differences) > _NEAR]
-    if not squares > _NEAR * float((differing**2).sum()):
-        return 1.0
-    return math.sqrt(1 + (1 - len(differing) / len(differences)) * float((differing**2).mean()) / squares)
+    weight = np.broadcast_to(weights, differences.shape[-1:])
+    scale = float(np.abs(differences).max(initial=0.0)) or 1.0
+    clusters, rounded = len(weight), (differences / scale).round(_DIGITS)
+    mean = (differences * weight).sum(axis=-1) / weight.sum()
+    squares = (((differences - mean[..., None]) * weight) ** 2).sum(axis=-1)
+    values, counts = np.unique(rounded, return_counts=True)
+    # A single row has its commonest ones at once; of several rows each has its own.
+    candidates = values[counts >= max(2, int(counts.max()) if differences.ndim == 1 else 2)]
+    most, found = np.ones(mean.shape), np.ones(mean.shape)
+    for value in candidates:
+        there = rounded == value
+        alike = there.sum(axis=-1)
+        away = (np.where(there, 0.0, (differences - value * scale) * weight) ** 2).sum(axis=-1)
+        with np.errstate(all="ignore"):
+            factor = np.sqrt(1 + alike / clusters * away / (clusters - alike) / squares)
+        factor = np.where(squares > _NEAR * away, factor, 1.0)
+        better = (alike > most) | ((alike == most) & (alike > 1) & (factor > found))
+        most, found = np.where(better, alike, most), np.where(better, factor, found)
+    return np.asarray(found, dtype=np.float64)
 
 
 def _paired(differences: Sequence[float], weights: Sequence[float] | None) -> Floats:
@@ -349,8 +367,7 @@ def normalised_gain(groups: Gains, ceiling: float = 0.95) -> Estimate:
     error = math.sqrt((clusters - 1) / clusters * float(((moved - moved.mean()) ** 2).sum()))
     if not error > _NEAR:
         return replace(plain, note="no interval: all clusters gain alike")
-    gained = (room - failed).sum(axis=0)
-    reach = t_quantile(0.975, clusters - 1) * error * _widening(gained, float(((gained - gained.mean()) ** 2).sum()))
+    reach = t_quantile(0.975, clusters - 1) * error * float(widening((room - failed).sum(axis=0)))
     low, high = (1 - value * math.exp(side * reach) for side in (1, -1))
     method = f"Student's t on log(1 - gain), jackknife over clusters, {_WIDER}"
     return replace(plain, low=round_figure(low), high=round_figure(high), method=method)

@@ -45,7 +45,7 @@ def test_no_interval_covers_too_little(title: str) -> None:
 def test_nothing_is_found_where_nothing_is() -> None:
     tallies: dict[str, coverage.Tally] = defaultdict(coverage.Tally)
     for column in NULLS:
-        for what, tally in coverage._sweeps(1, ("", column, 0, 20)).items():
+        for what, tally in coverage._sweeps(1, (coverage.TESTS, column, 0, 20)).items():
             tallies[what] += tally
     assert {what: tally for what, tally in tallies.items() if coverage.errs(tally) != "yes"} == {}
 
