@@ -64,7 +64,9 @@ def edges(rng: np.random.Generator, tasks: int, replications: int) -> Iterator[H
 def _differences(rng: np.random.Generator, edge: Edge, tasks: int, replications: int) -> Floats:
     """Passes of the target less those of the control, for each task."""
     easy = rng.standard_normal(tasks)
-    before, after = (looked_up(chances("logit-normal", edge.spread, each), easy) for each in (edge.control, edge.target))
+    before, after = (
+        looked_up(chances("logit-normal", edge.spread, each), easy) for each in (edge.control, edge.target)
+    )
     after = np.where(rng.random(tasks) < edge.lost, 0.0, after)
     return np.asarray(right(rng, after, replications).sum(axis=1) - right(rng, before, replications).sum(axis=1), float)
 

@@ -268,9 +268,9 @@ def widening(differences: Floats, weights: Floats | float = 1.0) -> Floats:
 
     `differences` has one for each cluster, or such a row for each of several sets. k of C clusters differ from the
     commonest difference (0 as a rule), m is the mean square of how far, and S the sum of squared deviations from the
-    mean. With m / S alone the interval would be as wide as if one more cluster differed likewise, which is in doubt only
-    as far as clusters are alike: where few are, Student's interval is right as it is. Of several differences that are
-    the commonest the one that makes the interval widest counts; where no two clusters are alike, the factor is 1.
+    mean. With m / S alone the interval would be as wide as if one more cluster differed likewise, which is in doubt
+    only as far as clusters are alike: where few are, Student's interval is right as it is. Of several differences that
+    are the commonest the one that makes the interval widest counts; where no two clusters are alike, the factor is 1.
     """
     weight = np.broadcast_to(weights, differences.shape[-1:])
     scale = float(np.abs(differences).max(initial=0.0)) or 1.0

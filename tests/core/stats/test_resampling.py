@@ -21,8 +21,8 @@ from skill_health.stats.resampling import (
     expanded_percentiles,
     paired_bootstrap,
     paired_t,
-    widening,
     resample,
+    widening,
 )
 
 FIRST, DIGEST = [2, 0, 2, 1, 0, 0, 2, 0, 1, 0, 1, 1], "4b5c22e6b52d1e95"
