@@ -102,7 +102,7 @@ def measure_pair(pair: PairArms, facts: TrialRunFacts, column: ModelTrials) -> P
     interaction = [joint - one - other + none for none, one, other, joint in rates]
     over_first, over_second = [r[3] - r[1] for r in rates], [r[3] - r[2] for r in rates]
 
-    # Percentiles of a product's mean hold the truth in 92 % where hardly a trial fails; Student's interval does in 94 %.
+    # Near the ceiling percentiles of the mean of a product hold the truth in 92 %, Student's interval in 94 %.
     saved = [(1 - one) * (1 - other) - (1 - none) * (1 - joint) for none, one, other, joint in rates]
 
     def mean(values: Sequence[Fraction], most: float = 1.0) -> Estimate:
