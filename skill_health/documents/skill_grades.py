@@ -72,7 +72,8 @@ def grade_lint(counts: Mapping[Severity, int], flagged: bool, fail_on: str, need
 def grade_skills(report: LintReport) -> dict[str, SkillGrade]:
     """The grade of each skill of a lint run that scored them, by the path of its SKILL.md; {} where it scored none.
 
-    A report that hides findings knows too little, and grades none.
+    A report that hides findings knows too little, and grades none. What a baseline has accepted decides nothing,
+    neither as a finding nor by the points that it takes from the score.
     """
     if report.scores is None or report.hidden:
         return {}
@@ -83,7 +84,8 @@ def grade_skills(report: LintReport) -> dict[str, SkillGrade]:
     for entry in report.skills:
         score = report.scores.skills.get(entry.path)
         own = counts.get(entry.path, Counter())
-        found[entry.path] = grade_lint(own, bool(score and score.flagged), report.fail_on, report.needs_work)
+        flagged = bool(score and score.flagged) and entry.path not in report.accepted
+        found[entry.path] = grade_lint(own, flagged, report.fail_on, report.needs_work)
     return found
 
 

@@ -241,7 +241,7 @@ def _health(report: LintReport, path: str, counts: Counter[tuple[str, Severity]]
         state="failed" if grade is SkillGrade.FAIL else "ok",
         grade=grade,
         score=score.value if score else None,
-        flags=tuple(flag.message for flag in score.flags) if score else (),
+        flags=tuple(flag.message for flag in score.flags) if score and path not in report.accepted else (),
         errors=counts[path, Severity.ERROR], warnings=counts[path, Severity.WARNING], infos=counts[path, Severity.INFO],
     )  # fmt: skip
 

@@ -217,7 +217,35 @@ def test_what_a_baseline_knows_fails_nothing_anywhere(name: str, plums: tuple[Pa
     root, found = plums
     assert any(each.severity is Severity.ERROR for each in found)
     left = check_baseline(root, found, Config(baseline=name))
-    assert not left.findings and FAIL not in grade_skills(left).values()
+    assert not left.findings and {*grade_skills(left).values()} == {PASSING}
+    assert any(each.flagged for each in left.scores.skills.values()) if left.scores else False
+
+
+def test_a_host_that_skips_a_skill_only_now_is_no_part_of_the_baseline(tmp_path: Path) -> None:
+    write_skills(tmp_path)
+    asked, where = (str(tmp_path),), str(tmp_path)
+
+    def record(grow: bool) -> None:
+        whole, _ = lint(asked, where, Config(), DAY, 1, False, score=True)
+        rewrite_baseline(whole, where, Config(), "accepted", grow)
+
+    def grades() -> dict[str, SkillGrade]:
+        report, _ = check_paths(asked, None, {}, DAY, True, False, 1)
+        assert all(each.severity is Severity.INFO for each in report.findings)
+        return {path.partition("/")[0]: grade for path, grade in grade_skills(report).items()}
+
+    record(False)
+    assert grades() == {"good": PASSING, "long": PASSING, "bad": PASSING}
+    good = tmp_path / "good" / "SKILL.md"
+    # More than the 20,000 characters that one of the hosts reads; of length lint has information, and no warning.
+    good.write_text(
+        good.read_text("utf-8") + "\n" + f"{'Sort the plums by size and put them aside. ' * 10}\n" * 47, "utf-8"
+    )
+    assert grades() == {"good": WORK, "long": PASSING, "bad": PASSING}
+    record(False)
+    assert grades()["good"] is WORK, "the list only shrinks"
+    record(True)
+    assert grades()["good"] is PASSING
 
 
 @pytest.mark.slow
@@ -232,3 +260,4 @@ def test_whatever_a_baseline_knows_all_show_the_same(
     for path, grade in grade_skills(left).items():
         failing = {each.severity: 1 for each in left.findings if each.skill == path}
         assert (grade is FAIL) == reaches(failing, fail_on)
+        assert failing or grade is PASSING

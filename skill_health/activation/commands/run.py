@@ -92,14 +92,16 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     was stopped goes on where it was when the same command is given again. Exit 1 where an agent does not see the skills
     that it should, 3 where requests are left.
     """
+    from skill_health.core.extras import STATISTICS, require_modules
+
+    # The modules below import them: first it is said that they are missing.
+    require_modules("activation run", (*STATISTICS, "httpx", "h11"))
     from skill_health.activation.plan.inputs import load_activation_inputs, read_choices
     from skill_health.activation.plan.prepare import AT_ONCE, prepare
     from skill_health.activation.run.conduct import ActivationRunOptions, conduct
-    from skill_health.core.extras import STATISTICS, require_modules
     from skill_health.discovery.roots import reports_folder
     from skill_health.router.prompts._load import refuse_bad_records
 
-    require_modules("activation run", (*STATISTICS, "httpx", "h11"))
     if options["named"] and options["no_resume"]:
         raise click.UsageError("--resume and --no-resume exclude each other")
     inputs = load_activation_inputs(
