@@ -104,6 +104,14 @@ def grade_share(value: float | None, low: float | None, high: float | None, foun
     return SkillGrade.PASSING if low is not None and low >= found else SkillGrade.NEEDS_WORK
 
 
+def grade_measured_share(
+    value: float | None, low: float | None, high: float | None, found: float, preliminary: bool
+) -> SkillGrade:
+    """The same of a share that may be preliminary, which condemns and praises nothing."""
+    grade = grade_share(value, low, high, found)
+    return SkillGrade.NEEDS_WORK if preliminary and grade is not SkillGrade.NOT_MEASURED else grade
+
+
 _SHOWN: Mapping[str, SkillGrade] = {
     "harmful": SkillGrade.FAIL, "helps": SkillGrade.PASSING, "cheaper": SkillGrade.PASSING,
     "any text helps": SkillGrade.NEEDS_WORK, "unexplained gain": SkillGrade.NEEDS_WORK,
