@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from skill_health import __version__
+from skill_health.effectiveness.sandbox._container import ulimits
 from skill_health.effectiveness.sandbox._load import back_end
 
 pytestmark = pytest.mark.real
@@ -95,7 +96,7 @@ def test_the_image_has_the_command_and_lints_what_is_mounted(image: str, tmp_pat
 
     def contained(*words: str) -> subprocess.CompletedProcess[str]:
         mount = f"type=bind,source={tmp_path},target=/skills,ro"
-        command = ["podman", "run", "--rm", "--network", "none", "--mount", mount, image, *words]
+        command = ["podman", "run", "--rm", "--network", "none", *ulimits(), "--mount", mount, image, *words]
         return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
     assert contained("--version").stdout == f"skill-health {__version__}\n"
