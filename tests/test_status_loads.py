@@ -65,19 +65,14 @@ def test_status_and_page_grade_what_a_live_agent_loads(tmp_path: Path) -> None:
     text = render_records_text(status, 120)
     assert "activation: 1 fails, 1 needs work, 1 passes" in " ".join(text.split())
     assert (
-        "loaded %" in text
-        and f"100 [76, 100] n {N}" in text
-        and f"Activation by\n{AGENT}: 3 skills asked for" in text
+        "loaded %" in text and f"100 [76, 100] n {N}" in text and f"Activation by\n{AGENT}: 3 skills asked for" in text
     )
     assert "## Activation" in render_records_markdown(status)
     assert problems("skill-record", json.loads(render_records_json(status))) == []
     page = read_page(asked, where, Config(), DAY, reports, 1, False)
-    assert page.status.skills == tuple(
-        replace(each, next=page.status.skills[at].next) for at, each in enumerate(status.records)
-    )
-    for each in page.status.skills:
-        live = answers_of(each)[-1]
-        said = page.verdicts[each.path]
+    for each, shown in zip(status.records, page.status.skills, strict=True):
+        assert (shown.activation, shown.loads) == (each.activation, each.loads)
+        live, said = answers_of(each)[-1], page.verdicts[each.path]
         assert live.grade is each.activation and said.grade is each.grade
         assert live.reason in said.reason
         assert f"{100 * LOADED[each.name] / N:.1f} % [" in live.reason
