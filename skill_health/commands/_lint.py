@@ -98,7 +98,7 @@ class LintOptions:
     ] = False
     no_cache: Annotated[bool, {"help": "Neither read nor write the cache."}] = False
     paranoid: Annotated[bool, {"help": "Use the cache, but read every file to see whether it has changed."}] = False
-    jobs: Annotated[int, {"range": (0, None), "help": "Worker processes (0: as many as pay off)."}] = 0
+    jobs: Annotated[int, {"range": (0, None), "help": "Worker processes (0: automatic)."}] = 0
     as_of: Annotated[date | None, {"metavar": "DATE", "help": "Judge the age of claims as of this day (today)."}] = None
     profile: Annotated[str | None, {"metavar": "NAME", "help": "Scoring profile: standard, plan or plan-v2.3.0."}] = (
         None
