@@ -93,14 +93,14 @@ class SkillRecord(Record, frozen=True, kw_only=True):
     effect: SkillEffects
     composition: SkillGrade
     """How it does beside others: the worst of its pairs."""
+    activation: SkillGrade
+    """Whether live agents load it where they should: those that were really asked, of its description as it is now."""
     next: tuple[NextStep, ...]
     """What is missing, in the order of the questions."""
     risk: SkillRisk | None = None
     """How likely it loses its requests; absent where the last daily run did not rate it."""
     pairs: tuple[MeasuredPair, ...] = ()
     """How it does beside others: the last run of each model that tried the two, real ones first, then the latest."""
-    activation: SkillGrade = SkillGrade.NOT_MEASURED
-    """Whether live agents load it where they should: those that were really asked, of its description as it is now."""
     loads: tuple[SkillLoads, ...] = ()
     """How often live agents load it: the last run of each, real ones first, then the latest."""
 
