@@ -212,7 +212,7 @@ def test_the_last_comparable_line_is_taken() -> None:
     [
         ({"profile": "plan", "configuration": "x"}, "the profile was plan and is standard"),
         ({"configuration": "x"}, "the configuration or its profile has changed since 2026-11-01"),
-        ({"version": "0.0.9", "rules": "x"}, "skill-health was 0.0.9 and is 0.2.0"),
+        ({"version": "0.0.9", "rules": "x"}, "skill-health was 0.0.9 and is 0.1.0"),
         ({"rules": "x"}, "other rules ran on 2026-11-01"),
         ({"paths": ("skills/a",)}, "the paths were skills/a and are ."),
     ],

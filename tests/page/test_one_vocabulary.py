@@ -18,6 +18,7 @@ from skill_health.api.linting import check_paths
 from skill_health.config.settings import Config
 from skill_health.daily.run import as_text as daily_text
 from skill_health.daily.run import run_daily
+from skill_health.documents._record import NotedFigure
 from skill_health.documents.effect_history import VERDICTS, ModelEffect
 from skill_health.documents.skill_grades import (
     SkillGrade,
@@ -29,7 +30,7 @@ from skill_health.documents.skill_grades import (
     grade_word,
     reaches,
 )
-from skill_health.documents.skill_record import SkillRecord, SkillRouted
+from skill_health.documents.skill_record import SkillLoads, SkillRecord, SkillRouted
 from skill_health.lint.baseline import rewrite_baseline
 from skill_health.lint.pipeline import lint
 from skill_health.lint.report import BASELINE, LintReport
@@ -37,6 +38,7 @@ from skill_health.page.data.gather import read_page
 from skill_health.page.verdict.verdicts import answers_of, verdict
 from skill_health.rules._api import Finding, Severity
 from skill_health.status.join import read_joined
+from skill_health.status.loads import activation_grade
 from skill_health.status.next_steps import CommandBuilder
 from skill_health.status.records import _benefit, _route
 
@@ -109,6 +111,33 @@ def test_a_verdict_and_its_sentences_agree(
             for topic, each in (("Effect", effect), ("Routing", routed))
             if each.grade is NOTHING and not each.detail
         )
+
+
+LOADS = st.builds(
+    lambda share, simulated, changed, few: SkillLoads(
+        model="agent:model", run_id="20261120T040000Z-0123abcd", time="2026-11-20T04:00:00Z", simulated=simulated,
+        changed=changed, preliminary=few, precision=UNKNOWN, false_fire_near=UNKNOWN,
+        recall=NotedFigure(value=share[0], low=share[1], high=share[2], n=9, clusters=9, note=""),
+    ),
+    SHARES, st.booleans(), st.sampled_from([True, False, None]), st.sampled_from([(), ("few",)]),
+)  # fmt: skip
+UNKNOWN = NotedFigure(value=None, low=None, high=None, n=0, clusters=0, note="not asked")
+
+
+@given(HEALTHS, st.lists(LOADS, min_size=1, max_size=3))
+def test_what_live_agents_do_decides_as_it_says(health: Any, loads: list[SkillLoads]) -> None:
+    record = made(health, [], [], False)
+    live = activation_grade(loads, 0.5)
+    record = replace(record, activation=live, loads=tuple(loads), grade=grade_all((record.grade, live)))
+    said, answers = verdict(record, PLACE), answers_of(record)
+    assert said.grade is record.grade is grade_all(each.grade for each in answers)
+    assert answers[-1].grade is live
+    # A figure that fails it, or passes it, is one of an agent that was asked about what the skill says now.
+    real = [each for each in loads if not each.simulated and not each.changed and not each.preliminary]
+    assert live is not FAIL or any(each.recall.high is not None and each.recall.high < 0.5 for each in real)
+    assert live is not PASSING or any(each.recall.low is not None and each.recall.low >= 0.5 for each in real)
+    assert (live is FAIL) == answers[-1].reason.startswith("a live agent does not load it for most of its requests: ")
+    assert live is not FAIL or "Activation: " in said.reason or said.question == answers[-1].question
 
 
 @given(SHARES, st.floats(0, 1))
