@@ -65,7 +65,9 @@ def test_status_and_page_grade_what_a_live_agent_loads(tmp_path: Path) -> None:
     text = render_records_text(status, 120)
     assert "activation: 1 fails, 1 needs work, 1 passes" in " ".join(text.split())
     assert (
-        "loaded %" in text and f"100 [76, 100] n {N}" in text and f"Activation by\n{AGENT}: 3 skills asked for" in text
+        "loaded %" in text
+        and f"100 [76, 100] n {N}" in text
+        and f"Activation by\n{AGENT}: the right skill first in 50 [" in text
     )
     assert "## Activation" in render_records_markdown(status)
     assert problems("skill-record", json.loads(render_records_json(status))) == []

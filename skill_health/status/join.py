@@ -169,5 +169,5 @@ def read_joined(
     )
     notes = (*report.warnings, *problems)
     place = CommandBuilder(tuple(paths), report.prefix)
-    status = CollectionStatus(records, routed, effects, place, report.version, report.profile, notes, risk)
+    status = CollectionStatus(records, routed, effects, place, report.version, report.profile, notes, risk, loaded)
     return JoinedRecords(status, digests, report, whole, result)

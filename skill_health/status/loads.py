@@ -22,10 +22,22 @@ _MOST_REPORT = 48 << 20
 
 
 @dataclass(frozen=True, slots=True)
+class LiveAgent:
+    """The last run of one agent over the whole collection: how often it opens the right skill first."""
+
+    model: str
+    run_id: str
+    time: str
+    recall: NotedFigure
+    facts: LoadFacts
+
+
+@dataclass(frozen=True, slots=True)
 class LoadedSkills:
-    """By name of a skill what the agents say of it, real ones first, then the latest; and what could not be read."""
+    """By name of a skill what the agents say of it, and the agents, real ones first; and what could not be read."""
 
     skills: Mapping[str, tuple[SkillLoads, ...]]
+    agents: tuple[LiveAgent, ...] = ()
     problems: tuple[str, ...] = ()
 
     def of_any(self, names: Sequence[str]) -> tuple[SkillLoads, ...]:
@@ -47,6 +59,7 @@ def read_loads(folder: str, descriptions: Mapping[str, str]) -> LoadedSkills:
     runs = {line.model: line.run_id for line in history.lines if line.skill is None}
     now = {name: description_digest(text) for name, text in descriptions.items()}
     found: dict[str, list[SkillLoads]] = {}
+    agents: list[LiveAgent] = []
     problems = [*history.problems]
     for run in sorted({*runs.values()}, reverse=True):
         report = _report(os.path.join(folder, "activation", run, REPORT), run)
@@ -57,9 +70,11 @@ def read_loads(folder: str, descriptions: Mapping[str, str]) -> LoadedSkills:
             continue
         for model in report.models:
             if runs.get(model.model) == run:
+                agents.append(_agent(report, model, now))
                 for each in _loads(report, model, now):
                     found.setdefault(each[0], []).append(each[1])
-    return LoadedSkills({name: tuple(rows) for name, rows in found.items()}, tuple(problems))
+    agents.sort(key=lambda each: each.facts.simulated)
+    return LoadedSkills({name: tuple(rows) for name, rows in found.items()}, tuple(agents), tuple(problems))
 
 
 def _report(path: str, run: str) -> ActivationReport | None:
@@ -69,6 +84,12 @@ def _report(path: str, run: str) -> ActivationReport | None:
     except (OSError, ValueError):
         return None
     return report if report and report.run_id == run else None
+
+
+def _agent(report: ActivationReport, model: ModelActivation, now: Mapping[str, str]) -> LiveAgent:
+    changed = any(now.get(name, mark) != mark for name, mark in report.listing.items())
+    facts = LoadFacts(model.simulated, changed, model.unproved, model.preliminary)
+    return LiveAgent(model.model, report.run_id, report.created, _noted(model.metrics.recall), facts)
 
 
 def _loads(
@@ -121,15 +142,9 @@ def loads_cell(record: SkillRecord) -> str:
     return f"{with_interval(first.recall, '.0f')} n {first.recall.n}{signs}"
 
 
-def load_lines(records: Iterable[SkillRecord]) -> Iterable[str]:
-    """A line for each live agent: over how many skills its last run tells something, and what to mind."""
-    found: dict[str, list[SkillLoads]] = {}
-    for record in records:
-        for each in record.loads:
-            found.setdefault(each.model, []).append(each)
-    for model, every in sorted(found.items()):
-        asked = [each for each in every if each.recall.value is not None]
-        marks = {mark.caveat: None for each in every for mark in load_caveats(each)}
-        said = "".join(f", {caveat.phrase}" for caveat in marks)
-        one = every[0]
-        yield f"{model}: {len(asked)} skill{'s' * (len(asked) != 1)} asked for, {one.time[:10]}, run {one.run_id}{said}"
+def load_lines(found: LoadedSkills) -> Iterable[str]:
+    """A line for each live agent: how often it loads the right skill first, and what to mind."""
+    for each in found.agents:
+        recall = f"{with_interval(each.recall, '.0f')} % of {each.recall.n} request{'s' * (each.recall.n != 1)}"
+        said = "".join(f", {mark.caveat.phrase}" for mark in find_load_caveats(each.facts))
+        yield f"{each.model}: the right skill first in {recall}, {each.time[:10]}, run {each.run_id}{said}"

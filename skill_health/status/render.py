@@ -34,7 +34,7 @@ from skill_health.documents.skill_record import (
 )
 from skill_health.status.composed import all_pairs, pair_line, pairs_cell
 from skill_health.status.judged import judged_line
-from skill_health.status.loads import load_lines, loads_cell
+from skill_health.status.loads import LoadedSkills, load_lines, loads_cell
 from skill_health.status.next_steps import CommandBuilder, grouped, steps
 from skill_health.status.records import RoutedSkills
 from skill_health.status.risks import risk_lines
@@ -89,6 +89,7 @@ class CollectionStatus:
     profile: str
     notes: tuple[str, ...] = ()
     risk: CollectionRisk | None = None
+    loaded: LoadedSkills | None = None
 
 
 def health_cell(health: SkillHealth) -> str:
@@ -235,7 +236,7 @@ def _models(status: CollectionStatus, width: int) -> Iterator[str]:
     parts: list[tuple[str, Iterable[str]]] = []
     if status.routed and status.routed.models:
         parts.append(("Routing by", map(routing_line, status.routed.models)))
-    if live := list(load_lines(status.records)):
+    if status.loaded and (live := list(load_lines(status.loaded))):
         parts.append((LIVE_TITLE, live))
     if status.effects and (whole := status.effects.of(None)):
         parts.append(("Effect of the whole collection by", map(effect_line, whole)))
@@ -319,7 +320,7 @@ def _lines(status: CollectionStatus) -> Iterator[str]:
     yield from markdown_table(head, [[_text(cell) for cell in row] for row in rows])
     if status.routed and status.routed.models:
         yield from ("## Routing", "", *(f"- {_text(routing_line(run))}" for run in status.routed.models), "")
-    if live := list(load_lines(status.records)):
+    if status.loaded and (live := list(load_lines(status.loaded))):
         yield from ("## Activation", "", *(f"- {_text(line)}" for line in live), "")
     if status.effects and (whole := status.effects.of(None)):
         yield from ("## Effect of the whole collection", "", *(f"- {_text(effect_line(each))}" for each in whole), "")
