@@ -201,7 +201,7 @@ def prompts_beside(discovery: Discovery, config: Config, known: Known) -> Loaded
     looked = ", ".join(SourceGlobs().prompts[:2])
     raise NoPromptsError(
         f"no prompts for {discovery.root}: looked for {looked}, activation cases and trigger queries beside the skills; "
-        "name a file with --prompts"
+        "name a file with --prompts, or draft some with `skill-health draft prompts`"
     )
 
 

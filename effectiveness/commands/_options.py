@@ -21,19 +21,19 @@ class _Positive(click.FloatRange):
         return amount(ctx, param, found) if ctx and param else found
 
 
-SKIP_NAMESAKES = "Of skills of one name, keep the one that tasks name, else the first (`router.namesakes`)."
+SKIP_NAMESAKES = "Of skills with the same name, keep the one that tasks name, else the first (`router.namesakes`)."
 
 tasks_options = all_of((
     click.argument("tasks", nargs=-1, metavar="[TASK]..."),
     click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found."),
-    click.option("--skills", "skill_paths", multiple=True, metavar="PATH", help="The collection of skills, where it is not around the tasks."),
+    click.option("--skills", "skill_paths", multiple=True, metavar="PATH", help="The collection of skills, if the tasks are not inside it."),
     click.option("--skip-namesakes", is_flag=True, help=SKIP_NAMESAKES),
-    click.option("--skip-unfit", is_flag=True, help="Go on without the tasks that fail the check."),
+    click.option("--skip-unfit", is_flag=True, help="Skip tasks that fail the check."),
 ))  # fmt: skip
 """The tasks, and the skills that are tried on them."""
 
-_WHO = "Who may reach what tasks declare of the internet: scripts (oracles, verifiers), all, gateway (nobody)."
-_HOSTS = "Further hosts; where a task declares all, these alone."
+_WHO = "Who may reach the hosts that tasks declare: scripts (oracles, verifiers), all, gateway (nobody)."
+_HOSTS = "Further hosts; for a task that declares all hosts, only these."
 network_options = all_of((
     click.option("--network", type=click.Choice(["gateway", "scripts", "all"]), metavar="WHO", help=_WHO),
     click.option("--allow-host", "hosts", multiple=True, callback=listed, metavar="LIST", help=_HOSTS),
@@ -50,18 +50,18 @@ study_options = all_of((
     click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of the order of trials and of resampling (1)."),
     click.option("--margin", type=click.FloatRange(0, 1), metavar="X", help="Difference of success that still counts as none (0.10)."),
     click.option("--sandbox", metavar="NAME", help="bubblewrap, docker, podman, harbor:PROVIDER, or none (the first that works)."),
-    click.option("--weaker-proof", multiple=True, callback=listed, metavar="AGENT", help="Run it though nobody sees what it is offered (cursor)."),
-    click.option("--timeout", type=_Positive(), metavar="SECONDS", help="At most so long for an agent (what its task allows)."),
+    click.option("--weaker-proof", multiple=True, callback=listed, metavar="AGENT", help="Run it although nobody sees its skill list (cursor)."),
+    click.option("--timeout", type=_Positive(), metavar="SECONDS", help="Time limit of an agent (what its task allows)."),
     click.option("--out", metavar="DIR", help="Folder of the reports (from the configuration, else reports)."),
 ))  # fmt: skip
 """What is tried, and how."""
 
 spending_options = all_of((
-    click.option("--max-runs", type=click.IntRange(0), metavar="N", help="At most so many trials, repeated ones included."),
-    click.option("--max-budget-usd", type=click.FloatRange(0), callback=amount, metavar="X", help="At most so much, trials under way included."),
-    click.option("--max-usd-per-trial", type=_Positive(), metavar="X", help="At most so many dollars for one trial (from the price)."),
+    click.option("--max-runs", type=click.IntRange(0), metavar="N", help="At most N trials, retries included."),
+    click.option("--max-budget-usd", type=click.FloatRange(0), callback=amount, metavar="X", help="Cap in US dollars, trials in flight included."),
+    click.option("--max-usd-per-trial", type=_Positive(), metavar="X", help="Spend at most X US dollars on one trial (from the price)."),
     click.option("--unsafe-no-cost-cap", is_flag=True, help="Let agents ask paid models without a cap."),
-    click.option("--concurrency", type=click.IntRange(1, 256), metavar="N", help="Trials under way at once (4; each server's own limit holds too)."),
+    click.option("--concurrency", type=click.IntRange(1, 256), metavar="N", help="Concurrent trials (4; each server's own limit holds too)."),
     click.option("--dry-run", is_flag=True, help="Say what would be tried and what it would cost; start and write nothing."),
     click.option("--quiet", is_flag=True, help="Show no progress."),
 ))  # fmt: skip

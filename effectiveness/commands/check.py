@@ -15,7 +15,7 @@ from skill_health.effectiveness.commands._options import SKIP_NAMESAKES, network
     "skill_paths",
     multiple=True,
     metavar="PATH",
-    help="The collection of skills, where it is not around the tasks.",
+    help="The collection of skills, if the tasks are not inside it.",
 )
 @click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
 @click.option("--skip-namesakes", is_flag=True, help=SKIP_NAMESAKES)
@@ -24,7 +24,7 @@ from skill_health.effectiveness.commands._options import SKIP_NAMESAKES, network
     "--sandbox", metavar="NAME", help="bubblewrap, docker, podman, harbor:PROVIDER, or none (the first that works)."
 )
 @network_options
-@click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Tasks tried at once (one for each processor).")
+@click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Concurrent tasks (one for each processor).")
 @click.option("--notes", is_flag=True, help="Also say what is not supported, and what is worth knowing.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help="What to print.")
 def command(

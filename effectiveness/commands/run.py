@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 @study_options
 @network_options
 @spending_options
-@click.option("--resume", "named", metavar="RUN", default="", help="Go on with this run, and with no other.")
-@click.option("--no-resume", is_flag=True, help="Begin anew, though the same run was not finished.")
+@click.option("--resume", "named", metavar="RUN", default="", help="Resume this run and no other.")
+@click.option("--no-resume", is_flag=True, help="Start over, even if the same run is unfinished.")
 @click.option(
     "--extend",
     metavar="RUN",
     default="",
     help="Take over the trials of this run, or of the `last` finished one, that have not changed.",
 )
-@click.option("--time", callback=time_option, metavar="ISO", help="Date the run so (now).")
+@click.option("--time", callback=time_option, metavar="ISO", help="Time to record for the run (now).")
 @click.option(
     "--format", "format_", type=click.Choice(["text", "md", "json", "csv", "junit"]), default="text",
     help="How to print the report.",
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 def command(tasks: tuple[str, ...], **options: Any) -> int:
     """Let agents do tasks under controlled conditions that differ in the staged skills alone, and report the effects.
 
-    A run that was stopped goes on where it was when the same command is given again. Exit 1 where negative controls
+    A run that was stopped resumes when the same command is given again. Exit 1 where negative controls
     show a bias, or where an agent does not see the skills that it should, 3 where trials are left.
 
     Tasks that were not checked before are checked first, which runs their oracles and verifiers in the same sandbox.

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     type=click.FloatRange(0),
     callback=amount,
     metavar="X",
-    help="At most so many dollars, calls under way included.",
+    help="Cap in US dollars, calls in flight included.",
 )
 @click.option("--unsafe-no-cost-cap", is_flag=True, help="Ask paid models without a cap.")
 @click.option(
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1, 1024),
     default=64,
     metavar="N",
-    help="Calls under way at once (each provider's own limit holds too).",
+    help="Concurrent calls (each provider's own limit holds too).",
 )
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help="What to print.")
 def command(paths: tuple[str, ...], **options: Any) -> int:

@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 @collection_options
 @model_options
 @run_options
-@click.option("--resume", "named", metavar="RUN", default="", help="Go on with this run, and with no other.")
-@click.option("--no-resume", is_flag=True, help="Begin anew, though the same run was not finished.")
-@click.option("--time", callback=time_option, metavar="ISO", help="Date the run so (now).")
+@click.option("--resume", "named", metavar="RUN", default="", help="Resume this run and no other.")
+@click.option("--no-resume", is_flag=True, help="Start over, even if the same run is unfinished.")
+@click.option("--time", callback=time_option, metavar="ISO", help="Time to record for the run (now).")
 @click.option(
     "--format", "format_", type=click.Choice(["text", "md", "json"]), default="text", help="How to print the report."
 )
 def command(paths: tuple[str, ...], **options: Any) -> int:
     """Ask routers and models every labelled prompt with the skills of a collection in balanced orders, and report.
 
-    A run that was stopped goes on where it was when the same command is given again. Exit 1 where the instrument
+    A run that was stopped resumes when the same command is given again. Exit 1 where the instrument
     check says that a model's figures are not to be trusted, 3 where calls are left.
     """
     from skill_health.discovery.roots import reports_folder

@@ -50,8 +50,8 @@ class SweepOptions(RouterOptions):
 )
 @model_options
 @run_options
-@click.option("--no-resume", is_flag=True, help="Begin anew, though the same sweep was not finished.")
-@click.option("--time", callback=time_option, metavar="ISO", help="Date the run so (now).")
+@click.option("--no-resume", is_flag=True, help="Start over, even if the same sweep is unfinished.")
+@click.option("--time", callback=time_option, metavar="ISO", help="Time to record for the run (now).")
 @click.option("--format", "format_", type=click.Choice(["text", "md", "json"]), default="text", help="What to print.")
 def command(paths: tuple[str, ...], **options: Any) -> int:
     """Ask the prompts that changed descriptions affect, and a fixed sample of others, and compare with before.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any
@@ -20,6 +21,9 @@ _K1, _B, _METHOD = 1.5, 0.75, "lucene"
 def open_router(setup: Setup) -> Router:
     """Index the catalogue, and choose the threshold. Raises ModuleNotFoundError without bm25s."""
     bm25s: Any = import_module("bm25s")
+    # Its progress bars, where tqdm is installed, are off, and would leave a thread behind all the same.
+    if bars := sys.modules.get("tqdm"):
+        bars.tqdm.monitor_interval = 0
 
     def split(text: str) -> list[str]:
         tokens: list[str] = bm25s.tokenize([text], stopwords="en", return_ids=False, show_progress=False)[0]

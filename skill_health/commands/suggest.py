@@ -47,7 +47,7 @@ def command() -> None:
     help="Models that measure and decide, as `router models` names them.",
 )
 @click.option("--reps", type=click.IntRange(1, 1000), metavar="N", help="How often --models are asked each prompt (3).")
-@click.option("--despite-check", is_flag=True, help="Go on where the instrument check fails for one of --models.")
+@click.option("--despite-check", is_flag=True, help="Continue even if the instrument check fails for one of --models.")
 @click.option("--collection", metavar="PATH", help="The collection around the skill (found from it, else here).")
 @click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
 @namesakes_options

@@ -29,7 +29,13 @@ def require_modules(what: str, modules: tuple[str, ...]) -> None:
     """Raise UsageError, which names the extra and how to install it, if one of the modules is missing."""
     missing = missing_modules(modules)
     if missing:
-        raise UsageError(f"{what} needs {', '.join(missing)}: {installation(extra_of(missing[0]))}")
+        raise UsageError(tell_missing(what, extra_of(missing[0]), *missing))
+
+
+def tell_missing(what: str, extra: str, *modules: str) -> str:
+    """One line: what cannot run, the extra that it needs, what of that is not there, and how to install it."""
+    named = f" ({', '.join(modules)})" if modules else ""
+    return f"{what} needs the extra {extra}{named}: {installation(extra)}"
 
 
 def extra_of(module: str) -> str:

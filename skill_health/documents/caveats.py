@@ -25,13 +25,25 @@ class RoutingFacts(NamedTuple):
     preliminary: Sequence[str] = ()
 
 
+class LoadFacts(NamedTuple):
+    """What is known of a run of live agents, as far as its figures depend on it.
+
+    `changed` says whether descriptions are others now, or which.
+    """
+
+    simulated: bool
+    changed: bool | Sequence[str]
+    unproved: str
+    preliminary: Sequence[str]
+
+
 @dataclass(frozen=True, slots=True)
 class CaveatKind:
     """A caveat in words, and when figures have it.
 
     `word` is its mark on the page, `meaning` its line in the legend, `phrase` what sentences and tables of text call it
-    ("" for the word), and `sign` its character in narrow tables of text ("" for none). `routing` and `effect` give the
-    reasons, or whether it applies.
+    ("" for the word), and `sign` its character in narrow tables of text ("" for none). `routing`, `effect` and `loads`
+    give the reasons, or whether it applies.
     """
 
     word: str
@@ -40,6 +52,7 @@ class CaveatKind:
     sign: str = ""
     routing: Callable[[RoutingFacts], bool | Sequence[str]] = lambda _: False
     effect: Callable[[ModelEffect | MeasuredPair], bool | Sequence[str]] = lambda _: False
+    loads: Callable[[LoadFacts], bool | Sequence[str]] = lambda _: False
 
 
 class Caveat(Enum):
@@ -51,6 +64,7 @@ class Caveat(Enum):
         sign="~",
         routing=lambda run: run.simulated,
         effect=lambda run: run.simulated,
+        loads=lambda run: run.simulated,
     )
     LOCAL = CaveatKind(
         "local",
@@ -66,6 +80,7 @@ class Caveat(Enum):
         sign="*",
         routing=lambda run: run.changed,
         effect=lambda run: bool(run.changed),
+        loads=lambda run: run.changed,
     )
     PARTIAL = CaveatKind(
         "subset",
@@ -89,12 +104,14 @@ class Caveat(Enum):
         "the agent asks its own servers: nobody saw which skills it was offered, and its tokens are its own count",
         sign="?",
         effect=lambda run: [run.unproved] if run.unproved else False,
+        loads=lambda run: [run.unproved] if run.unproved else False,
     )
     PRELIMINARY = CaveatKind(
         "preliminary",
         "too few tasks or too wide an interval for a conclusion",
         routing=lambda run: run.preliminary,
         effect=lambda run: run.preliminary,
+        loads=lambda run: run.preliminary,
     )
 
     @property
@@ -128,6 +145,11 @@ def find_skill_caveats(run: SkillRouted) -> tuple[FoundCaveat, ...]:
 def find_effect_caveats(run: ModelEffect | MeasuredPair) -> tuple[FoundCaveat, ...]:
     """The caveats of an effect, or of two skills together."""
     return _found((caveat, caveat.value.effect(run)) for caveat in Caveat)
+
+
+def find_load_caveats(run: LoadFacts) -> tuple[FoundCaveat, ...]:
+    """The caveats of how often live agents load skills."""
+    return _found((caveat, caveat.value.loads(run)) for caveat in Caveat)
 
 
 def _found(told: Iterable[tuple[Caveat, bool | Sequence[str]]]) -> tuple[FoundCaveat, ...]:

@@ -21,7 +21,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from skill_health.core.errors import UsageError
-from skill_health.core.extras import installation
+from skill_health.core.extras import tell_missing
 from skill_health.documents._record import record_values
 from skill_health.documents.caveats import Caveat
 from skill_health.page import sections
@@ -228,7 +228,7 @@ def _environment() -> Environment:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
         from markupsafe import Markup
     except ImportError as error:
-        raise UsageError(f"the page needs {error.name}: {installation('report')}") from error
+        raise UsageError(tell_missing("the page", "report", error.name or "")) from error
     environment = Environment(
         loader=FileSystemLoader([*sections.__path__, os.path.join(_HERE, "templates")]),
         autoescape=True,

@@ -94,6 +94,9 @@ GRADE_TONES: Mapping[SkillGrade, Tone] = {
 }  # fmt: skip
 TOPICS = {1: "Lint", 2: "Routing", 3: "Effect", 4: "Composition"}
 """What the four questions are about, in a word."""
+LIVE = 5
+SKILL_TOPICS = TOPICS | {LIVE: "Activation"}
+"""The same, and what is asked of a skill besides: whether live agents load it."""
 QUESTIONS = {
     1: "Did it pass the deterministic gates?",
     2: "Do the descriptions route?",

@@ -38,16 +38,17 @@ def command(
     Both are ids or folders of runs, or last. With --model and --against two agents or models are compared, of two runs
     or of one. Exit 1 where recall has fallen or false fires have risen significantly, by more than --max-loss.
     """
+    from skill_health.core.extras import STATISTICS, require_modules
+
+    require_modules("activation compare", STATISTICS)
     from skill_health.activation.compare import compare_activation
     from skill_health.activation.plan.plan import ACTIVATION
     from skill_health.activation.reports._comparison import render_comparison
     from skill_health.activation.run.runs import load_activation_run
     from skill_health.bench.run_folder import find_run
-    from skill_health.core.extras import STATISTICS, require_modules
     from skill_health.discovery.roots import reports_folder
     from skill_health.lint.pipeline import configure
 
-    require_modules("activation compare", STATISTICS)
     if against and not model:
         raise click.UsageError("--against needs --model: which agent of RUN is compared with it?")
     if not baseline and not against:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1, 40),
     default=5,
     metavar="N",
-    help="Up to so many of each kind per skill (5).",
+    help="Up to N of each kind per skill (5).",
 )
 @click.option("--intent", default="", metavar="TEXT", help="What you want to have tested, in your words.")
 @model_options

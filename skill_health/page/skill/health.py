@@ -118,7 +118,7 @@ def health(
         record.health.grade,
         score(origins, linted, "score", tone=GRADE_TONES[record.health.grade]) if linted else PageCell(MISSING),
         tuple((name, count(origins, linted.findings, name) if linted else PageCell(MISSING)) for name in severities),
-        tuple(cut(flag, _LONGEST) for flag in (linted.flags if linted else ())),
+        tuple(cut(flag, _LONGEST) for flag in record.health.flags),
         tuple(_component(origins, each) for each in (linted.components if linted else ())),
         tuple(InFile(path, tuple(own)) for path, own in shown.items()),
         len(every) - n,
