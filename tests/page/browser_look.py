@@ -49,7 +49,8 @@ for (const svg of pictures()) {{
         if (box.left < frame.left - 1 || box.top < frame.top - 1 || box.right > frame.right + 1 || box.bottom > frame.bottom + 1)
             found.push(`${{named(svg)}}: "${{each.textContent}}" leaves the picture`);
         if (each.textContent.endsWith("…")) found.push(`${{named(svg)}}: "${{each.textContent}}" is cut`);
-        if (box.height < 7) found.push(`${{named(svg)}}: "${{each.textContent}}" is ${{box.height}} pixels high`);
+        const matrix = each.getScreenCTM(), size = parseFloat(getComputedStyle(each).fontSize) * Math.hypot(matrix.a, matrix.b);
+        if (size < 7) found.push(`${{named(svg)}}: "${{each.textContent}}" is ${{size}} pixels high`);
     }}
 }}
 return found;

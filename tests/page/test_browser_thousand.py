@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_driver import NARROW, ROOT, WIDE, build, chromium, missing, visit
+from browser_driver import BROWSERS, NARROW, ROOT, WIDE, build, running, visit
 
 sys.path.insert(0, str(ROOT))
 from benchmarks._made_page import Size, write_reports
 
-pytestmark = [pytest.mark.real, pytest.mark.skipif(bool(missing()), reason=missing())]
+pytestmark = pytest.mark.real
 SKILLS = 1_000
 # Goes through the table screen by screen, and says where the window was not filled with rows in their order.
 _SCROLL = """() => new Promise((done) => {
@@ -57,10 +57,10 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(root)
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as running:
-        yield running
+@pytest.fixture(scope="module", params=BROWSERS)
+def browser(request: pytest.FixtureRequest) -> Iterator[Any]:
+    with running(request.param) as started:
+        yield started
 
 
 def shown(page: Any, count: int) -> None:
