@@ -1,4 +1,4 @@
-"""Browsers for the tests of the page, cut off from all but the page: Debian's Chromium by Playwright, and its Firefox."""
+"""Browsers for the tests of the page, cut off from all but the page: Debian's Chromium and its Firefox."""
 
 from __future__ import annotations
 

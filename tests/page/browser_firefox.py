@@ -1,4 +1,4 @@
-"""Debian's Firefox for the tests of the page: as it is shipped, driven over WebDriver BiDi, which needs no other program.
+"""Debian's Firefox for the tests of the page, driven over WebDriver BiDi, which needs no other program.
 
 Playwright drives a Firefox of its own only, and what it runs in a page is held up by the policy of ours. This offers
 those of Playwright's methods that the tests use, so that the same tests run in both browsers.
@@ -203,7 +203,7 @@ class FirefoxPage:
         session.send("browsingContext.setViewport", context=context, viewport=dict(viewport))
 
     def call(self, function: str, *given: Any) -> Any:
-        """What a JavaScript function gives, by way of JSON. It is no part of the page, whose policy does not hold it up."""
+        """What a JavaScript function gives, by way of JSON. The policy of the page does not hold it up."""
         # It runs where the page may run no script, too; but then no promise is ever kept.
         wait, await_ = ("async ", "await ") if self._scripted else ("", "")
         answer = self._session.send(
@@ -391,8 +391,14 @@ class FirefoxLocator:
 
 def _wait(look: Any, what: object, seconds: float = _PATIENCE, told: Any = lambda: "") -> None:
     """Look until it gives a true value. Raises FirefoxError where that takes too long."""
-    end = monotonic() + seconds
-    while not look():
+    end, why = monotonic() + seconds, ""
+    while True:
+        try:
+            if look():
+                return
+        except FirefoxError as error:
+            # A page that loads itself anew is gone for a moment.
+            why = str(error)
         if monotonic() > end:
-            raise FirefoxError(f"in vain: {what} {told()}")
+            raise FirefoxError(f"in vain: {what} {told()} {why}")
         sleep(0.05)

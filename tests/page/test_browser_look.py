@@ -65,11 +65,11 @@ def test_it_finds_what_was_planted(name: str, browser: Any, tmp_path: Path) -> N
 def test_it_knows_what_is_too_wide_and_what_was_asked_for(browser: Any, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text(
-        '<!DOCTYPE html><img src="http://127.0.0.1:9/x.png"><div style="width:2000px">wide</div>', encoding="utf-8"
+        '<!DOCTYPE html><img src="http://127.0.0.1:9777/x.png"><div style="width:2000px">wide</div>', encoding="utf-8"
     )
     with visit(browser, page, may_fail=True) as seen:
         assert 700 < too_wide(seen.page) < 760
-    assert "request: http://127.0.0.1:9/x.png" in seen.wrong
+    assert "request: http://127.0.0.1:9777/x.png" in seen.wrong
 
 
 def test_contrast_is_that_of_the_guidelines() -> None:
