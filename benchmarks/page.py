@@ -111,8 +111,8 @@ def _seen_line(name: str, page: Path, walls: list[float], lints: list[float]) ->
 
 def count_skills(page: Path) -> int:
     """How many skills a page says that it is about."""
-    found = re.search(r"· ([0-9]+) skills?", page.read_text(encoding="utf-8"))
-    return int(found[1]) if found else 0
+    found = re.search(r"· ([0-9,]+) skills?", page.read_text(encoding="utf-8"))
+    return int(found[1].replace(",", "")) if found else 0
 
 
 def write_skills(root: Path, skills: int) -> None:

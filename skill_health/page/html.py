@@ -35,6 +35,7 @@ from skill_health.page.verdict.headline import first_screen
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
     from skill_health.page.sections._load import PageMode, RenderedSection
     from skill_health.page.sections.overview import OverviewRow, SkillTable
@@ -265,6 +266,16 @@ def _document(
     return document.replace("</body>\n</html>", f"{listed}\n</body>\n</html>")
 
 
+_COMMAND = re.compile(r"`([^`]{1,200})`")
+
+
+def _told(text: str, limit: int | None = None) -> Markup:
+    """A sentence made for a terminal, whose commands stand between backticks there."""
+    from markupsafe import Markup
+
+    return Markup(_COMMAND.sub(r"<code>\1</code>", escape(escape_text(text, limit))))
+
+
 @cache
 def _environment() -> Environment:
     try:
@@ -283,6 +294,7 @@ def _environment() -> Environment:
     )
     environment.filters.update(
         shown=escape_text,
+        told=_told,
         anchor=anchor,
         cell=lambda cell, tag="td", limit=None: Markup(cell_html(cell, tag, limit)),
         table=lambda table, limit=None: Markup(table_html(table, limit)),
