@@ -102,6 +102,30 @@ return found;
 }}"""
 
 
+# A mark of the size of a letter that is drawn after a text and touches it; cells and bars are larger.
+_COVERED = f"""() => {{
+{_TEXTS}{_BOXES}
+const found = [];
+for (const svg of pictures()) {{
+    const marks = [...svg.querySelectorAll("path")].map((each) => [each, each.getBBox()]).filter(
+        ([each, box]) => box.width > 2 && box.height > 2 && box.width < 16 && box.height < 16 && !each.closest("defs,clipPath,symbol")
+    );
+    for (const each of texts(svg)) {{
+        const box = corners(each);
+        for (const [mark] of marks)
+            if (each.compareDocumentPosition(mark) & Node.DOCUMENT_POSITION_FOLLOWING && !parted(box, corners(mark)))
+                found.push(`${{named(svg)}}: a mark lies over "${{each.textContent}}"`);
+    }}
+}}
+return found;
+}}"""
+
+
+def covered(page: Any) -> list[str]:
+    """Texts of pictures that a point lies over."""
+    return list(page.evaluate(_COVERED))
+
+
 def overlaps(page: Any) -> list[str]:
     """Texts of pictures that lie over each other."""
     return list(page.evaluate(_OVERLAPS))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from browser_driver import BROWSERS, running, visit
-from browser_look import contrast, cut, faint, overlaps, too_wide
+from browser_look import contrast, covered, cut, faint, overlaps, too_wide
 
 pytestmark = pytest.mark.real
 CASES: dict[str, tuple[str, Callable[[Any], list[str]], int]] = {
@@ -23,6 +23,9 @@ CASES: dict[str, tuple[str, Callable[[Any], list[str]], int]] = {
         '<text transform="translate(26,90) rotate(-45)">a long label</text>', overlaps, 1,
     ),
     "hidden": ('<text x="10" y="20">one</text><text x="10" y="20" opacity="0">one</text>', overlaps, 0),
+    "beside a point": ('<text x="10" y="20">one</text><path d="M40,14h8v8h-8Z"/>', covered, 0),
+    "below a point": ('<text x="10" y="20">one</text><path d="M12,14h8v8h-8Z"/>', covered, 1),
+    "on a point": ('<path d="M12,14h8v8h-8Z"/><text x="10" y="20">one</text>', covered, 0),
     "within": ('<text x="10" y="20">one</text>', cut, 0),
     "out of the picture": ('<text x="180" y="20">a word</text>', cut, 1),
     "shortened": ('<text x="10" y="20">a wo…</text>', cut, 1),

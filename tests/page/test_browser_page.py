@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from browser_driver import AS_OF, BROWSERS, NARROW, ROOT, WIDE, build, names_shown, open_all, running, visit
-from browser_look import contrast, cut, faint, overlaps, too_wide
+from browser_look import contrast, covered, cut, faint, overlaps, too_wide
 
 sys.path.insert(0, str(ROOT))
 from benchmarks._made_page import Size, write_page
@@ -217,7 +217,7 @@ def test_texts_of_pictures_can_be_read_on_what_they_stand_on(shade: str, site: S
 def test_no_text_of_a_picture_is_covered_or_cut(window: dict[str, int], site: Site, browser: Any) -> None:
     with visit(browser, site.page, viewport=window) as seen:
         open_all(seen.page)
-        found = [*overlaps(seen.page), *cut(seen.page)]
+        found = [*overlaps(seen.page), *covered(seen.page), *cut(seen.page)]
         assert not found, "\n".join(found[:30])
 
 
