@@ -221,6 +221,21 @@ def test_no_text_of_a_picture_is_covered_or_cut(window: dict[str, int], site: Si
         assert not found, "\n".join(found[:30])
 
 
+_HIDDEN = """() => [...document.querySelectorAll("#table tbody tr")].flatMap((row) => {
+    const end = row.getBoundingClientRect().bottom;
+    const cells = [...row.querySelectorAll("td,th,td *,th *")].filter((each) => each.getClientRects().length && !each.matches("td,th"));
+    return cells.filter((each) => each.getBoundingClientRect().bottom > end + 1).map((each) => [row.dataset.skill, each.textContent]);
+})"""
+
+
+@pytest.mark.parametrize("window", [WIDE, NARROW, {"width": 800, "height": 800}], ids=["wide", "narrow", "between"])
+def test_a_row_of_the_table_shows_all_of_its_cells(window: dict[str, int], site: Site, browser: Any) -> None:
+    with visit(browser, site.page, viewport=window) as seen:
+        hidden = seen.page.evaluate(_HIDDEN)
+        assert not hidden, hidden[:10]
+        assert seen.page.locator("#table tbody .c-effect .mark").count() > 0
+
+
 @pytest.mark.parametrize("width", [320, 400, 800, 1280])
 def test_the_page_is_never_wider_than_the_window(width: int, site: Site, browser: Any) -> None:
     with visit(browser, site.page, viewport={"width": width, "height": 800}) as seen:
