@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
-from time import monotonic, sleep
+from time import sleep
 from typing import Any
 
-_PATIENCE = 20.0
+_PATIENCE, _PAUSE = 20.0, 0.05
 _EVENTS = (
     "log.entryAdded", "network.beforeRequestSent", "browsingContext.contextCreated",
     "browsingContext.userPromptOpened",
@@ -138,11 +138,10 @@ class FirefoxBrowser:
 
 def _address(said: Path) -> str:
     """Where the browser that says this listens."""
-    end = monotonic() + 60
-    while monotonic() < end:
+    for _ in range(round(60 / _PAUSE)):
         if found := re.search(r"WebDriver BiDi listening on (ws://\S+)", said.read_text(encoding="utf-8")):
             return found[1]
-        sleep(0.05)
+        sleep(_PAUSE)
     raise FirefoxError(f"Firefox does not start: {said.read_text(encoding='utf-8')[-500:]}")
 
 
@@ -391,14 +390,13 @@ class FirefoxLocator:
 
 def _wait(look: Any, what: object, seconds: float = _PATIENCE, told: Any = lambda: "") -> None:
     """Look until it gives a true value. Raises FirefoxError where that takes too long."""
-    end, why = monotonic() + seconds, ""
-    while True:
+    why = ""
+    for _ in range(round(seconds / _PAUSE)):
         try:
             if look():
                 return
         except FirefoxError as error:
             # A page that loads itself anew is gone for a moment.
             why = str(error)
-        if monotonic() > end:
-            raise FirefoxError(f"in vain: {what} {told()} {why}")
-        sleep(0.05)
+        sleep(_PAUSE)
+    raise FirefoxError(f"in vain: {what} {told()} {why}")
