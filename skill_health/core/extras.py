@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from importlib.util import find_spec
 
 from skill_health.core.errors import UsageError
@@ -18,6 +19,24 @@ MODULES = {
 }
 """The modules that each extra brings; a module that several bring is listed under the one to suggest."""
 STATISTICS = ("numpy", "scipy")
+
+
+@cache
+def documentation() -> str:
+    """Where the documentation of this installation is, as its metadata says; "" where they do not."""
+    from importlib.metadata import PackageNotFoundError, metadata
+
+    try:
+        addresses = metadata(NAME).get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return ""
+    found = dict(each.partition(", ")[::2] for each in addresses)
+    return str(found.get("Documentation", ""))
+
+
+def rule_page(code: str) -> str:
+    """The address of the page of a rule of ours; "" where the documentation has none."""
+    return f"{documentation()}/rules/{code}.md" if documentation() else ""
 
 
 def missing_modules(modules: tuple[str, ...]) -> tuple[str, ...]:

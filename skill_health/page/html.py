@@ -14,7 +14,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape, unescape
 from itertools import takewhile
@@ -22,21 +22,24 @@ from typing import TYPE_CHECKING, Any
 
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import tell_missing
+from skill_health.core.files import blake2b
 from skill_health.documents._record import record_values
 from skill_health.documents.caveats import Caveat
 from skill_health.page import sections
 from skill_health.page.cells import cell_html, table_html
 from skill_health.page.drawing import palette
-from skill_health.page.drawing.drawn import Drawn, draw_page
+from skill_health.page.drawing.drawn import Drawn, Pair, draw_page
 from skill_health.page.figures import escape_text
 from skill_health.page.model import QUESTIONS, TOPICS, Page, anchor
 from skill_health.page.verdict.headline import first_screen
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
     from skill_health.page.sections._load import PageMode, RenderedSection
-    from skill_health.page.sections.overview import SkillTable
+    from skill_health.page.sections.overview import OverviewRow, SkillTable
+    from skill_health.page.sections.skills import SkillPart
 
 ORIGINS = "skill-health-origins"
 _FROM = re.compile(r' data-from="([^"]*)"')
@@ -92,16 +95,44 @@ DATA = "skill-health-data"
 _SKILL_LINK = re.compile(r'href="#(skill-[0-9a-f]{16})"')
 
 
-def render(page: Page, live: bool = False) -> str:
+class KeptHtml:
+    """The HTML of rows and parts of skills, by what they were made of: another page makes only those that differ.
+
+    A template is pure, so that what is kept is what it would make. `made` counts those that the last page made.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[bytes, str] = {}
+        self._now: dict[bytes, str] = {}
+        self.made = 0
+
+    def begin(self) -> None:
+        """Begin with another page: what is not on it, nor on the one before, is forgotten."""
+        self._before, self._now, self.made = self._now, {}, 0
+
+    def get(self, basis: object, make: Callable[[], str]) -> str:
+        """What `make` makes of the `basis`, all of which its `repr` has to tell."""
+        key = blake2b(repr(basis).encode("utf-8", "surrogatepass")).digest()
+        html = self._before.get(key)
+        if html is None:
+            html, self.made = make(), self.made + 1
+        self._now[key] = html
+        return html
+
+
+def render(page: Page, live: bool = False, kept: KeptHtml | None = None) -> str:
     """The whole document. Pure but for the templates that are read: the same page gives the same bytes.
 
     Its script makes rows and skills when they are looked at. A `live` page loads itself anew when the server that it
-    comes from has rebuilt it. Raises UsageError where the extra that it needs is not installed.
+    comes from has rebuilt it. What is `kept` of the last page is not made again. Raises UsageError where the extra that
+    it needs is not installed.
     """
+    if kept:
+        kept.begin()
     environment = _environment()
     found = _sections(page, environment, "script")
     table, own = found["overview"].context["table"], found["skills"].context
-    rows, parts = _rows(page, environment, table), list(_parts(page, environment, own))
+    rows, parts = _rows(page, environment, table, kept), list(_parts(page, environment, own, kept=kept))
     tables = _long_tables(own["drawn"])
     listed, packed = pack([*rows, *parts, *tables.values()])
     data = _data(page, table, listed, packed[: len(rows)], packed[len(rows) + len(parts) :], tables)
@@ -149,21 +180,35 @@ def _sections(page: Page, environment: Environment, mode: PageMode) -> dict[str,
     return {each.name: each for each in build_sections(page, draw_page(page), environment, mode)}
 
 
-def _rows(page: Page, environment: Environment, table: SkillTable) -> list[str]:
+def _rows(page: Page, environment: Environment, table: SkillTable, kept: KeptHtml | None = None) -> list[str]:
     """The rows of the table in the order of the paths."""
     template = environment.get_template("skill_row.html")
-    made = {row.path: template.render(row=row, columns=table.columns) for row in table.rows}
-    return [with_marks(made[skill.path], at, skill.path) for at, skill in enumerate(page.status.skills)]
+    rows = {row.path: row for row in table.rows}
+
+    def make(row: OverviewRow, at: int) -> str:
+        return with_marks(template.render(row=row, columns=table.columns), at, row.path)
+
+    def one(row: OverviewRow, at: int) -> str:
+        return kept.get((row, table.columns, at), lambda: make(row, at)) if kept else make(row, at)
+
+    return [one(rows[skill.path], at) for at, skill in enumerate(page.status.skills)]
 
 
-def _parts(page: Page, environment: Environment, own: Mapping[str, Any], marked: bool = True) -> Iterator[str]:
+def _parts(
+    page: Page, environment: Environment, own: Mapping[str, Any], marked: bool = True, kept: KeptHtml | None = None
+) -> Iterator[str]:
     """The parts of the skills in the order of the paths."""
     template = environment.get_template("skill_part.html")
+
+    def make(part: SkillPart, pictures: Sequence[Pair], at: int) -> str:
+        html = template.render(part=part, pictures=pictures, mode="script" if marked else "site")
+        return with_marks(html, at, part.path) if marked else html
+
+    def one(part: SkillPart, pictures: Sequence[Pair], at: int) -> str:
+        return kept.get((part, pictures, at), lambda: make(part, pictures, at)) if kept else make(part, pictures, at)
+
     for at, part in enumerate(own["parts"]):
-        html = template.render(
-            part=part, pictures=own["drawn"].own.get(part.path, ()), mode="script" if marked else "site"
-        )
-        yield with_marks(html, at, part.path) if marked else html
+        yield one(part, own["drawn"].own.get(part.path, ()), at)
 
 
 LONG_TABLE = 40
@@ -221,6 +266,16 @@ def _document(
     return document.replace("</body>\n</html>", f"{listed}\n</body>\n</html>")
 
 
+_COMMAND = re.compile(r"`([^`]{1,200})`")
+
+
+def _told(text: str, limit: int | None = None) -> Markup:
+    """A sentence made for a terminal, whose commands stand between backticks there."""
+    from markupsafe import Markup
+
+    return Markup(_COMMAND.sub(r"<code>\1</code>", escape(escape_text(text, limit))))
+
+
 @cache
 def _environment() -> Environment:
     try:
@@ -239,6 +294,7 @@ def _environment() -> Environment:
     )
     environment.filters.update(
         shown=escape_text,
+        told=_told,
         anchor=anchor,
         cell=lambda cell, tag="td", limit=None: Markup(cell_html(cell, tag, limit)),
         table=lambda table, limit=None: Markup(table_html(table, limit)),

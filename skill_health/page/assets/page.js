@@ -172,7 +172,7 @@
         (at) => (!chosen.size || chosen.has(data.grades[at])) && sets.every((set) => set.has(at)) && asked.every((word) => words[at].includes(word))
       );
       view.show(rows);
-      output.textContent = `${rows.length} of ${count} skill${count === 1 ? "" : "s"}`;
+      output.textContent = `${rows.length.toLocaleString("en")} of ${count.toLocaleString("en")} skill${count === 1 ? "" : "s"}`;
     };
     let waiting = 0;
     const soon = () => {

@@ -74,7 +74,10 @@ class InFile:
 
 @dataclass(frozen=True, slots=True)
 class HealthSection:
-    """What `lint` says of a skill. `left` findings are not shown. `counts` are named cells by severity."""
+    """What `lint` says of a skill. `counts` are named cells by severity.
+
+    `left` findings are not shown; `left_elsewhere` of them are reported at other skills.
+    """
 
     grade: SkillGrade
     score: PageCell
@@ -83,6 +86,7 @@ class HealthSection:
     components: tuple[ComponentDetail, ...]
     files: tuple[InFile, ...]
     left: int
+    left_elsewhere: int
 
 
 Found = Mapping[str, tuple[FindingRecord, ...]]
@@ -122,6 +126,7 @@ def health(
         tuple(_component(origins, each) for each in (linted.components if linted else ())),
         tuple(InFile(path, tuple(own)) for path, own in shown.items()),
         len(every) - n,
+        sum(told.skill != record.path for told in every[n:]),
     )
 
 

@@ -219,7 +219,7 @@ def _composed(record: SkillRecord) -> SkillVerdict:
 def findings(health: SkillHealth) -> str:
     """How many findings of which severity, in words."""
     counts = ((health.errors, "error"), (health.warnings, "warning"), (health.infos, "info"))
-    return ", ".join(f"{n} {word}{'s' * (n != 1)}" for n, word in counts if n)
+    return ", ".join(count(n, word) for n, word in counts if n)
 
 
 def recall(each: SkillRouted) -> str:
