@@ -24,14 +24,17 @@ except ImportError:
 
 # A bare repository inside a clone may be a trap: its configuration is the work of whoever wrote the clone. The server
 # of a partial clone would be asked for what is missing by a command that the clone names.
-_SAFE = (
+SAFE = (
     "--no-optional-locks", "--no-pager", "--no-replace-objects", "-c", "safe.bareRepository=explicit",
     "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false", "-c", f"core.hooksPath={os.devnull}",
     "-c", "protocol.allow=never", "-c", "submodule.recurse=false",
 )  # fmt: skip
-_ENVIRONMENT = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+"""Switches of git with which nothing that a repository configures is run."""
+ENVIRONMENT = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+"""Variables that git is given beside the user's."""
 # Which repository it is, is said by us: in a hook, these speak of the one that the commit is made in.
-_OTHER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE")
+OTHER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE")
+"""Variables that git is not given."""
 _LINK, _MODULE = b"120000", b"160000"
 _SKIPPED = b"S"
 _ENTRY = re.compile(
@@ -244,13 +247,25 @@ def open_repository(top: str) -> GitRepository:
     return GitRepository(top, os.fsdecode(done.output.rstrip(b"\n")))
 
 
+def read_head_commit(top: str) -> str:
+    """The id of the commit that is checked out in the work tree which begins at `top`, "" before the first one.
+
+    That is one call of git. Raises UsageError, as `open_repository`.
+    """
+    done = _run("-C", top, "rev-parse", "--absolute-git-dir", "HEAD^{commit}")
+    folder, _, rest = done.output.partition(b"\n")
+    if not folder:
+        raise UsageError(f"git cannot read the repository: {done.reason}")
+    return "" if done.code else rest.decode("ascii", "replace").strip()
+
+
 def _run(*arguments: str, given: bytes = b"") -> GitOutput:
     import subprocess
 
-    environment = {name: value for name, value in os.environ.items() if name not in _OTHER} | _ENVIRONMENT
+    environment = {name: value for name, value in os.environ.items() if name not in OTHER} | ENVIRONMENT
     try:
         done = subprocess.run(
-            ["git", *_SAFE, *arguments],
+            ["git", *SAFE, *arguments],
             input=given,
             capture_output=True,
             check=False,

@@ -1,0 +1,119 @@
+"""Which texts of different repositories share most of their passages, by a sample of their fingerprints.
+
+A sketch is the least hashes of a text, which are the same sample of every text's (Broder, "On the resemblance and
+containment of documents", SEQUENCES 1997): below the lesser bound of two sketches both are known in full, and the share
+of common hashes there estimates the share of common passages, the Jaccard index.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from skill_health.documents._record import NotedFigure
+from skill_health.text.fingerprints import fingerprints, words_of
+
+SIZE = 256
+NEAR = 0.7
+"""The share of common passages from which two texts are near copies."""
+LEAST = 12
+"""Texts with fewer fingerprints, some forty words, are not compared."""
+_DIGITS = 8
+
+
+class Sketch(NamedTuple):
+    """The least hashes of a text, and how many it has in all."""
+
+    hashes: tuple[int, ...]
+    total: int
+
+    @property
+    def bound(self) -> int:
+        """Up to which hash all of the text's are known."""
+        return self.hashes[-1] if len(self.hashes) < self.total else 1 << 32
+
+
+def draw_sketch(text: str) -> Sketch:
+    """The sketch of a text."""
+    every = sorted({value for value, _ in fingerprints(words_of(text))})
+    return Sketch(tuple(every[:SIZE]), len(every))
+
+
+def pack_sketch(sketch: Sketch) -> str:
+    """The hashes as text."""
+    return "".join(f"{value:0{_DIGITS}x}" for value in sketch.hashes)
+
+
+def unpack_sketch(text: str, total: int) -> Sketch:
+    """The sketch of such a text; an empty one where it is none."""
+    parts = [text[at : at + _DIGITS] for at in range(0, len(text), _DIGITS)]
+    try:
+        return Sketch(tuple(int(part, 16) for part in parts), total)
+    except ValueError:
+        return Sketch((), 0)
+
+
+def shared_passages(one: Sketch, other: Sketch) -> NotedFigure:
+    """The share of common passages of two texts with Wilson's interval; exact where both sketches are whole."""
+    from skill_health.stats.intervals import wilson_interval
+
+    bound = min(one.bound, other.bound)
+    a, b = ({value for value in each.hashes if value <= bound} for each in (one, other))
+    n, both = len(a | b), len(a & b)
+    if not n:
+        return NotedFigure(value=None, low=None, high=None, n=0, clusters=0, note="neither text has a passage")
+    whole = len(one.hashes) == one.total and len(other.hashes) == other.total
+    share = both / n
+    low, high = (share, share) if whole else wilson_interval(both, n)
+    return NotedFigure(value=round(share, 4), low=round(low, 4), high=round(high, 4), n=n, clusters=n, note="")
+
+
+class NearPair(NamedTuple):
+    """Two texts by their places, and how much they share."""
+
+    one: int
+    other: int
+    shared: NotedFigure
+
+
+def find_near(sketches: Sequence[Sketch], homes: Sequence[frozenset[str]], least: float = NEAR) -> tuple[NearPair, ...]:
+    """Of each text the closest one that shares at least `least`; each pair once, in order.
+
+    `homes` are the repositories of each text: two that have only the same one are no pair. A pair that shares so much
+    has a common hash among the rarest of either, so only these are looked up.
+    """
+    counts = Counter(value for each in sketches for value in each.hashes)
+    best: dict[int, tuple[float, int, NotedFigure]] = {}
+
+    def note(at: int, other: int, shared: NotedFigure) -> None:
+        known = best.get(at)
+        if shared.value is not None and (known is None or (-shared.value, other) < (-known[0], known[1])):
+            best[at] = shared.value, other, shared
+
+    for at, other in _candidates(sketches, homes, counts, least):
+        shared = shared_passages(sketches[at], sketches[other])
+        if shared.value is not None and shared.value >= least:
+            note(at, other, shared)
+            note(other, at, shared)
+    pairs = {(min(at, other), max(at, other)): shared for at, (_, other, shared) in best.items()}
+    return tuple(NearPair(one, other, pairs[one, other]) for one, other in sorted(pairs))
+
+
+def _candidates(
+    sketches: Sequence[Sketch], homes: Sequence[frozenset[str]], counts: Counter[int], least: float
+) -> Iterator[tuple[int, int]]:
+    """Pairs from different repositories that share one of their rare hashes, each once."""
+    holders: dict[int, list[int]] = {}
+    for at, sketch in enumerate(sketches):
+        if sketch.total < LEAST:
+            continue
+        rare = sorted(sketch.hashes, key=lambda value: (counts[value], value))
+        # One of the sketches lies wholly below the bound and is the longer one, so that common hashes are at least so
+        # large a share of either. All but so many, and one more, therefore hold one of them (prefix filtering).
+        few = rare[: len(rare) - int(least * len(rare)) + 1]
+        found: set[int] = set()
+        for value in few:
+            found.update(holders.setdefault(value, []))
+            holders[value].append(at)
+        yield from ((other, at) for other in sorted(found) if len(homes[other] | homes[at]) > 1)
