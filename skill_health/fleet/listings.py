@@ -20,11 +20,11 @@ from skill_health.documents.fleet_run import (
 from skill_health.fleet.render import place_text
 from skill_health.page.figures import count, share, text_cell
 from skill_health.page.model import NumberTable, Origins, PageCell, Tone
+from skill_health.text.near import list_some
 
 _MOST = 300
 """Rows of a list; the record has all."""
 _MOST_PLACES = 6
-_MOST_OWNERS = 3
 SEVERITIES: Mapping[str, Tone] = {"error": "bad", "warning": "warn", "info": "unknown"}
 """The tone of a severity, the worst first."""
 _STATES: Mapping[str, Tone] = {"expired": "bad", "unused": "warn", "active": "good"}
@@ -123,10 +123,9 @@ def list_repository(origins: Origins, found: RepositoryFindings) -> Iterator[Fle
 
 
 def _finding(origins: Origins, each: ChangedFinding) -> _Cells:
-    more = f" and {len(each.owners) - _MOST_OWNERS} more" if len(each.owners) > _MOST_OWNERS else ""
     return (
         text_cell(f"{each.code} {each.message}"), _severity(each.severity), text_cell(f"{each.path}:{each.line}"),
-        count(origins, each, "n"), text_cell(", ".join(each.owners[:_MOST_OWNERS]) + more or "nobody"),
+        count(origins, each, "n"), text_cell(list_some(each.owners) or "nobody"),
     )  # fmt: skip
 
 
@@ -146,12 +145,10 @@ def _waiver(origins: Origins, each: FleetWaiver) -> _Cells:
 
 
 def _owner(origins: Origins, each: FleetOwner) -> _Cells:
-    homes = each.repositories
-    more = f" and {len(homes) - _MOST_PLACES} more" if len(homes) > _MOST_PLACES else ""
     return (
         text_cell(each.name or "nobody"), count(origins, each, "skills"), count(origins, each.findings, "error"),
         count(origins, each.findings, "warning"), PageCell(f"{each.new.total:,}", each.new.total, origins.of(each.new)),
-        text_cell(", ".join(homes[:_MOST_PLACES]) + more),
+        text_cell(list_some(each.repositories, _MOST_PLACES)),
     )  # fmt: skip
 
 
@@ -170,5 +167,4 @@ def _namesake(each: SharedName) -> _Cells:
 
 
 def _places(places: Sequence[SkillPlace]) -> str:
-    more = f" and {len(places) - _MOST_PLACES} more" if len(places) > _MOST_PLACES else ""
-    return "; ".join(map(place_text, places[:_MOST_PLACES])) + more
+    return list_some([*map(place_text, places)], _MOST_PLACES)

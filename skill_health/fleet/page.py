@@ -16,11 +16,20 @@ from skill_health.documents.fleet_run import (
     RepositoryFindings,
 )
 from skill_health.documents.skill_grades import SkillGrade
-from skill_health.fleet.listings import SEVERITIES, FleetListing, list_new, list_others, list_repository, rank
+from skill_health.fleet.listings import (
+    SEVERITIES,
+    FleetListing,
+    join_some,
+    list_new,
+    list_others,
+    list_repository,
+    rank,
+)
 from skill_health.fleet.picture import draw_findings
 from skill_health.fleet.render import STATUS, checked_of, headline, new_text, signed_score
 from skill_health.page.figures import MISSING, count, score
 from skill_health.page.model import GRADE_TONES, TONES, Origins, PageCell, Tone, anchor
+from skill_health.text.near import list_some
 from skill_health.text.numbers import count as count_of
 
 _HERE = os.path.join(os.path.dirname(__file__), "templates")
@@ -90,7 +99,7 @@ def render_fleet(run: FleetRun, lines: Sequence[FleetLine], plain: bool = False)
     environment = open_environment((_HERE,))
     origins = Origins({"fleet": run, "fleet-history": tuple(lines)})
     rows, parts = (
-        [_row(origins, each) for each in run.repositories],
+        [_row(origins, each, _owners(run, each.name)) for each in run.repositories],
         [_part(origins, each) for each in run.repositories],
     )
     with open(os.path.join(_HERE, "fleet.css"), encoding="utf-8") as stream:
@@ -108,7 +117,7 @@ def render_fleet(run: FleetRun, lines: Sequence[FleetLine], plain: bool = False)
         listings=rest, pictures=draw_findings(origins, run, lines), style=style, script=script,
         policy=policy(style, script), mode="plain" if plain else "script",
         grades=[(each.value, GRADE_TONES[each], counts[each.value]) for each in SkillGrade if counts[each.value]],
-        links=_links(run, [*first, *rest]),
+        links=_links(run, first, rest),
         **{f"{name}s": [(each, f"{each or 'nobody'} ({len(at):,})") for each, at in own.items()] for name, own in facets.items()},
     )  # fmt: skip
     if plain:
@@ -128,13 +137,15 @@ def render_fleet(run: FleetRun, lines: Sequence[FleetLine], plain: bool = False)
 _FEW = 12
 
 
-def _links(run: FleetRun, listings: Sequence[FleetListing]) -> list[tuple[str, str]]:
+def _links(run: FleetRun, first: Sequence[FleetListing], rest: Sequence[FleetListing]) -> list[tuple[str, str]]:
+    """The ids of the parts in their order, and what the navigation calls them."""
     return [
         *([("reasons", "Why it fails")] if run.reasons else []),
         *([("failed", "Not checked")] if run.total.failed else []),
         ("overview", "Repositories"),
+        *((each.id, each.title) for each in first),
         ("trends", "Trends"),
-        *((each.id, each.title) for each in listings),
+        *((each.id, each.title) for each in rest),
         ("skills", "Repository by repository"),
         *([("notes", "Notes")] if run.notes else []),
     ]
@@ -143,6 +154,7 @@ def _links(run: FleetRun, listings: Sequence[FleetListing]) -> list[tuple[str, s
 def _tiles(run: FleetRun) -> tuple[FleetTile, ...]:
     total = run.total
     new, found = total.new, total.findings
+    active = sum(each.status == "active" for each in run.waivers)
     fixed = f"{count_of(total.fixed.total, 'finding')} fixed, in {total.compared:,} of {total.repositories:,} compared."
     return (
         FleetTile(
@@ -164,8 +176,8 @@ def _tiles(run: FleetRun) -> tuple[FleetTile, ...]:
             "Waivers", "waivers" if run.waivers else "overview",
             "warn" if total.expired or total.unused else "good" if run.waivers else "unknown",
             f"{total.expired:,} expired" if total.expired else f"{total.unused:,} unused" if total.unused
-            else f"{len(run.waivers):,} active" if run.waivers else "none",
-            f"{count_of(total.waived, 'finding')} waived by {count_of(len(run.waivers), 'waiver')}.",
+            else f"{active:,} active" if run.waivers else "none",
+            f"{count_of(total.waived, 'finding')} waived by {count_of(active, 'waiver')}.",
         ),
         FleetTile(
             "Shared", next((name for name in ("copies", "near", "namesakes") if getattr(run, name)), "overview"),
@@ -194,12 +206,11 @@ def _by_need(run: FleetRun) -> list[int]:
     return sorted(range(len(run.repositories)), key=need)
 
 
-def _row(origins: Origins, each: FleetRepository) -> FleetRow:
+def _row(origins: Origins, each: FleetRepository, owners: str) -> FleetRow:
     found, grade, trend = each.findings, _grade(each), each.trend
-    owner = each.owner
     basic = {
         "name": each.name, "place": _place(each), "grade": grade.value, "tone": GRADE_TONES[grade],
-        "status": STATUS[each.status], "owners": owner, "source": each.source,
+        "status": STATUS[each.status], "owners": owners or each.owner, "source": each.source,
     }  # fmt: skip
     numbers = "skills score change errors warnings new fixed waived baselined ignored".split()
     if found is None:
@@ -216,6 +227,10 @@ def _row(origins: Origins, each: FleetRepository) -> FleetRow:
         waived=count(origins, found, "waived"), baselined=count(origins, found, "baselined"),
         ignored=count(origins, found, "ignored"),
     )  # fmt: skip
+
+
+def _owners(run: FleetRun, name: str) -> str:
+    return list_some([each.name for each in run.owners if each.name and name in each.repositories])
 
 
 def _place(each: FleetRepository) -> str:

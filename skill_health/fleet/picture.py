@@ -1,92 +1,78 @@
-"""The picture of the findings of repositories from run to run."""
+"""The pictures of the findings of repositories from run to run: one for each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from skill_health.documents.fleet_line import FleetEntry, FleetLine
-from skill_health.documents.fleet_run import FleetRun
+from skill_health.documents.fleet_run import FleetRun, RepositoryFindings
 from skill_health.page.drawing.theme import BAD, WARN
 from skill_health.page.figures import count, score, text_cell
-from skill_health.page.model import NumberTable, Origins, Picture
+from skill_health.page.model import NumberTable, Origins, Picture, anchor
 from skill_health.page.pictures import _specs as vl
 
-RUNS, REPOSITORIES = 60, 12
-_TABLE = 400
+RUNS, REPOSITORIES = 60, 24
 _LOOKS = {"errors": (BAD, [1, 0]), "warnings": (WARN, [4, 2])}
+_HEAD = ("Run", "Errors", "Warnings", "Information", "Skills", "Score")
+_BROKEN = "The lines are broken where other rules or settings ran, and where it could not be checked."
 
 
 def draw_findings(origins: Origins, run: FleetRun, lines: Sequence[FleetLine]) -> list[tuple[Picture, str]]:
-    """Errors and warnings of each repository in the last runs, with its SVG; none before the second run."""
+    """Errors and warnings in the last runs, with the SVG, of the repositories with the most; none before two runs."""
     from skill_health.page.drawing.draw import draw_all
 
-    last = lines[-RUNS:]
-    ranked = sorted(
-        (each for each in run.repositories if each.findings),
-        key=lambda each: (
-            (-each.findings.counts.error, -each.findings.counts.warning, each.name) if each.findings else ()
-        ),
-    )
-    names = [each.name for each in ranked if _known(last, each.name) > 1]
-    if not names:
-        return []
-    shown = names[:REPOSITORIES]
-    picture = _picture(origins, shown, last, len(names) - len(shown))
-    return [(picture, draw_all([picture])[picture.name])]
+    known = [(each.name, each.findings) for each in run.repositories if each.findings]
+    ranked = sorted(known, key=lambda item: (*_need(item[1]), item[0]))
+    found = [picture for name, _ in ranked if (picture := _picture(origins, name, lines[-RUNS:]))][:REPOSITORIES]
+    drawn = draw_all(found)
+    return [(picture, drawn[picture.name]) for picture in found]
 
 
-def _known(lines: Sequence[FleetLine], name: str) -> int:
-    return sum(line.repositories[name].errors is not None for line in lines if name in line.repositories)
+def _need(found: RepositoryFindings) -> tuple[int, int]:
+    return -found.counts.error, -found.counts.warning
 
 
-def _picture(origins: Origins, names: Sequence[str], lines: Sequence[FleetLine], left_out: int) -> Picture:
+def _picture(origins: Origins, name: str, lines: Sequence[FleetLine]) -> Picture | None:
+    entries = [(line.time, line.repositories[name]) for line in lines if name in line.repositories]
+    counted = [(time, entry) for time, entry in entries if entry.errors is not None]
+    if len(counted) < 2:
+        return None
     values: list[vl.Spec] = []
-    ends = []
-    for name in names:
-        before: FleetEntry | None = None
-        entries = [(line.time, line.repositories[name]) for line in lines if name in line.repositories]
-        for time, entry in entries:
-            for kind in _LOOKS:
-                n = getattr(entry, kind)
-                if before is not None and n is not None and before.rules != entry.rules:
-                    values.append({"group": name, "time": time, "kind": kind, "n": None})
-                values.append({"group": name, "time": time, "kind": kind, "n": n})
-            before = entry if entry.errors is not None else before
-        ends.append(f"{name} {before.errors} and {before.warnings}" if before else "")
-    scale = {"domain": [*_LOOKS], "range": [color for color, _ in _LOOKS.values()]}
-    dash = {"domain": [*_LOOKS], "range": [own for _, own in _LOOKS.values()]}
-    color = vl.category("kind", scale=scale, legend={"title": None})
-    y = vl.channel("n", title=None, axis={"tickCount": 3, "grid": True}, scale={"zero": True, "nice": True})
-    line = vl.layer(
-        "line",
-        {"y": y, "color": color, "strokeDash": vl.category("kind", scale=dash, legend={"title": None})},
-        strokeWidth=2,
+    before: FleetEntry | None = None
+    for time, entry in entries:
+        for kind in _LOOKS:
+            n = getattr(entry, kind)
+            if before is not None and n is not None and before.rules != entry.rules:
+                values.append({"time": time, "kind": kind, "n": None})
+            values.append({"time": time, "kind": kind, "n": n})
+        before = entry
+    color, dash = (
+        vl.category(
+            "kind",
+            scale={"domain": [*_LOOKS], "range": [own[at] for own in _LOOKS.values()]},
+            legend={"title": None, "symbolType": "stroke"},
+        )
+        for at in (0, 1)
     )
-    dots = vl.layer("point", {"y": y, "color": color}, filled=True, size=20, only="n")
-    x = vl.time_channel("time", [line.time for line in lines])
-    inner = vl.layered(70, [line, dots], width=340, x=x)
-    spec = vl.facets(values, inner, apart=True)
-    known = [(line, name) for line in reversed(lines) for name in names if name in line.repositories]
+    y = vl.channel("n", title=None, axis={"tickCount": 3, "grid": True, "tickMinStep": 1, "format": ",d"})
+    layers = (
+        vl.layer("line", {"y": y, "color": color, "strokeDash": dash}, strokeWidth=2),
+        vl.layer("point", {"y": y, "color": color}, filled=True, size=20, only="n"),
+    )
+    spec = vl.plot(values, 90, layers, x=vl.time_channel("time", [time for time, _ in entries]))
     rows = tuple(
         (
-            text_cell(line.time), text_cell(name),
-            *(count(origins, line.repositories[name], kind) for kind in ("errors", "warnings", "infos", "skills")),
-            score(origins, line.repositories[name], "score"),
+            text_cell(time), *(count(origins, entry, kind) for kind in ("errors", "warnings", "infos", "skills")),
+            score(origins, entry, "score"),
         )
-        for line, name in known[:_TABLE]
+        for time, entry in reversed(entries)
     )  # fmt: skip
-    head = ("Run", "Repository", "Errors", "Warnings", "Information", "Skills", "Score")
-    notes = ["A line is broken where other rules or settings ran."]
-    if left_out:
-        notes.append(f"{left_out:,} more repositories are in the history.")
-    if len(known) > _TABLE:
-        notes.append(f"The table has the last {_TABLE} figures.")
-    alt = f"Lines of errors and warnings over {len(lines)} runs. At the last: {'; '.join(filter(None, ends))}."
+    (since, first), (until, last) = counted[0], counted[-1]
+    alt = (
+        f"Lines of the errors and warnings of {name} over {len(entries)} runs: {first.errors} and {first.warnings} on "
+        f"{since[:10]}, {last.errors} and {last.warnings} on {until[:10]}."
+    )
+    broken = len({entry.rules for _, entry in entries}) > 1
     return Picture(
-        "fleet-findings",
-        "Errors and warnings from run to run",
-        alt,
-        spec,
-        NumberTable(head, rows),
-        note=" ".join(notes),
+        f"{anchor(name)}-findings", name, alt, spec, NumberTable(_HEAD, rows), note=_BROKEN if broken else ""
     )

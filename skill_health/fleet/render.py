@@ -15,6 +15,7 @@ from skill_health.documents.fleet_run import (
     SkillPlace,
 )
 from skill_health.text.blocks import Block, Items, Sentence, Table, TitleBlock
+from skill_health.text.near import list_some
 from skill_health.text.numbers import NOTHING, count, with_interval
 
 _MOST = 60
@@ -197,8 +198,7 @@ def near_text(each: NearCopy) -> str:
 
 
 def _list(places: Sequence[SkillPlace]) -> str:
-    shown = "; ".join(map(place_text, places[:_PLACES]))
-    return shown + (f" and {len(places) - _PLACES} more" if len(places) > _PLACES else "")
+    return list_some([*map(place_text, places)], _PLACES)
 
 
 def _more(every: Iterable[object], what: str) -> Iterator[Block]:
