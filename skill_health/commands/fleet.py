@@ -86,19 +86,21 @@ def _write(outcome: FleetOutcome, folder: str, no_page: bool, no_script: bool) -
     from skill_health.fleet.render import fleet_blocks
     from skill_health.text.blocks import as_markdown
 
-    told = []
-    texts = {RECORD: encode_record(outcome.run), SUMMARY: as_markdown(fleet_blocks(outcome.run))}
+    told, files = [], {RECORD: encode_record(outcome.run), SUMMARY: as_markdown(fleet_blocks(outcome.run))}
+    for name, text in files.items():
+        write_text(os.path.join(folder, name), text)
     if not no_page:
         from skill_health.fleet.page import render_fleet
 
         try:
-            texts[PAGE] = render_fleet(outcome.run, (*outcome.earlier, outcome.line), plain=no_script)
+            text = render_fleet(outcome.run, (*outcome.earlier, outcome.line), plain=no_script)
         except UsageError as error:
             # The record is what the run is about: a library that is missing must not cost it.
             told.append(f"no page: {error}")
-    for name, text in texts.items():
-        write_text(os.path.join(folder, name), text)
-    return [f"written: {', '.join(here(os.path.join(folder, name)) for name in texts)}", *told]
+        else:
+            write_text(os.path.join(folder, PAGE), text)
+            files[PAGE] = text
+    return [f"written: {', '.join(here(os.path.join(folder, name)) for name in files)}", *told]
 
 
 def _show(outcome: FleetOutcome, written: list[str], format_: str) -> None:

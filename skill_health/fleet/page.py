@@ -19,7 +19,6 @@ from skill_health.documents.skill_grades import SkillGrade
 from skill_health.fleet.listings import (
     SEVERITIES,
     FleetListing,
-    join_some,
     list_new,
     list_others,
     list_repository,
