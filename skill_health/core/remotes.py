@@ -34,6 +34,7 @@ _SCP = re.compile(r"(?:[A-Za-z0-9_][\w.+-]*@)?[A-Za-z0-9][\w.-]+:(?!:)[^\s:-]\S*
 _COMMIT = re.compile(rb"([0-9a-f]{40}(?:[0-9a-f]{24})?)\t(\S+)")
 _WANTED = "refs/fleet/wanted"
 _MOST_OUTPUT = 1 << 20
+_MOST_REASON = 300
 _TICK = 0.2
 _BUSY = "busy"
 
@@ -185,11 +186,18 @@ def _ask(
         if process.returncode:
             errors.seek(0)
             lines = errors.read(_MOST_OUTPUT).decode("utf-8", "replace").strip().splitlines()
-            told = [line for line in lines if line.startswith(("fatal:", "error:"))]
-            reason = next(iter([*told, *lines[-1:]]), "no reason given").partition(": ")[2] or "no reason given"
-            raise UsageError(f"git cannot read {address}: {reason}")
+            raise UsageError(f"git cannot read {address}: {_reason(lines)}")
         output.seek(0)
         return output.read(_MOST_OUTPUT)
+
+
+def _reason(lines: Sequence[str]) -> str:
+    """Why git failed, by what it said: its first complaint, with the next line where it goes on there."""
+    told = next((at for at, line in enumerate(lines) if line.startswith(("fatal: ", "error: "))), len(lines) - 1)
+    if told < 0:
+        return "no reason given"
+    more = " ".join(lines[told : told + 2]) if lines[told].rstrip().endswith(":") else lines[told]
+    return more.removeprefix("fatal: ").removeprefix("error: ")[:_MOST_REASON]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -15,9 +15,10 @@ SeverityName = Literal["error", "warning", "info"]
 
 
 class FleetState(OpenRecord, frozen=True, kw_only=True):
-    """What one lint run found in a repository of the fleet; the file that holds it is named by a hash of it.
+    """What one lint run found in a repository of the fleet.
 
-    Paths are relative to the root of the collection, findings those that a baseline leaves.
+    The file that holds it is named by a hash of it, without what is `seen`. Paths are relative to the root of the
+    collection, findings those that a baseline leaves.
     """
 
     ID: ClassVar = "skill-health/fleet-state/1"

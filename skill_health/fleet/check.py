@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 
-from msgspec import structs
+from msgspec import json, structs
 
 from skill_health.bench.durable import locked
 from skill_health.config.load import describe_refused
@@ -20,6 +20,7 @@ from skill_health.daily.today import TodayRun, check_today
 from skill_health.discovery.changes import read_revision
 from skill_health.discovery.corpus import Entry
 from skill_health.discovery.roots import relative, stay_inside
+from skill_health.documents._record import decode_record
 from skill_health.documents.fleet_file import FleetFile
 from skill_health.documents.fleet_state import FleetSkill, FleetState, KeptFinding
 from skill_health.fleet.owners import OwnedPattern, find_owners, read_owners
@@ -89,7 +90,7 @@ def _check(task: FleetTask, found: FoundRepository, place: str) -> FleetState:
     today = check_today(left, result, config, task.as_of, task.time, (asked,), revision)
     claims = result.registries is not None and result.registries.claims is not None
     notes = (*report.warnings, *describe_refused(config), *filter(None, [revision.note]))
-    return FleetState(
+    state = FleetState(
         schema="skill-health/fleet-state/1",
         seen=structs.replace(seen, day=task.as_of.isoformat() if claims else ""),
         run=today.line,
@@ -102,6 +103,8 @@ def _check(task: FleetTask, found: FoundRepository, place: str) -> FleetState:
         baselined=left.baselined,
         notes=tuple(escape_surrogates(_placeless(note, place)) for note in notes),
     )
+    # As it will be read again: what was a whole number may be read as a fraction, and is written otherwise then.
+    return decode_record(json.encode(state), FleetState)
 
 
 def _overrides(task: FleetTask) -> dict[str, str]:

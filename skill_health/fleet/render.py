@@ -35,6 +35,7 @@ def fleet_blocks(run: FleetRun) -> Iterator[Block]:
     if failed:
         yield TitleBlock(f"Not checked ({len(failed)})", 3)
         yield Items(failed, most=_MOST)
+    yield TitleBlock("Repositories", 3)
     yield Table(
         ("repository", "owner", "skills", "score", "errors", "warnings", "new", "fixed", "waived", "since", ""),
         [_row(each) for each in run.repositories],
@@ -103,7 +104,7 @@ def place_text(place: SkillPlace) -> str:
 
 
 def _last(each: FleetRepository) -> str:
-    return f" (last checked {each.last[:10]})" if each.last else ""
+    return f" (last linted {each.last[:10]})" if each.last else ""
 
 
 def _row(each: FleetRepository) -> tuple[str, ...]:

@@ -132,14 +132,21 @@ def _look_at_files(top: str, reports: str, commit: str, now: int) -> tuple[str, 
 def _files(top: str, reports: str) -> Iterator[tuple[str, os.stat_result | None]]:
     """Every file below a folder with what the file system says of it, and every folder; no link is followed.
 
-    Left out are what git keeps for itself, and the reports of the fleet. Raises OSError where a folder cannot be read.
+    Left out are what git keeps for itself, and the reports of the fleet. Raises OSError where the folder itself cannot
+    be read.
     """
     pending, count = [top], 0
     while pending:
         folder = pending.pop()
         yield folder, None
-        with os.scandir(folder) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
+        try:
+            with os.scandir(folder) as entries:
+                found = sorted(entries, key=lambda entry: entry.name)
+        except OSError:
+            if folder == top:
+                raise
+            # The linter passes it over too, and says so.
+            continue
         count += len(found)
         if count > _MOST_FILES:
             raise AbortedError(f"{top} has more than {_MOST_FILES:,} files and folders")
@@ -148,18 +155,22 @@ def _files(top: str, reports: str) -> Iterator[tuple[str, os.stat_result | None]
                 continue
             if entry.is_dir(follow_symlinks=False):
                 pending.append(entry.path)
-            else:
-                yield entry.path, entry.stat(follow_symlinks=False)
+                continue
+            try:
+                info = entry.stat(follow_symlinks=False)
+            except OSError:  # it is gone meanwhile
+                continue
+            yield entry.path, info
 
 
 def _content(paths: Sequence[str]) -> str:
     """A digest of what is in files, and of where links lead."""
     total = blake2b(digest_size=16)
     for path in paths:
-        if os.path.islink(path):
-            total.update(b"link" + os.fsencode(os.readlink(path)) + b"\0")
-            continue
         try:
+            if os.path.islink(path):
+                total.update(b"link" + os.fsencode(os.readlink(path)) + b"\0")
+                continue
             handle = open_regular(path, links=False)
         except OSError as error:
             total.update(b"none %d\0" % (error.errno or 0))

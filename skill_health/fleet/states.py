@@ -12,15 +12,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 import msgspec
+from msgspec import structs
 
 from skill_health.core.errors import UsageError
 from skill_health.core.files import blake2b, read_limited, replace_file
 from skill_health.documents._record import decode_record
-from skill_health.documents.fleet_state import FleetState
+from skill_health.documents.fleet_state import FleetState, SeenRepository
 
 FOLDER = "states"
 _FILE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,63})@([0-9a-f]{32})\.json")
 _MOST = 512 << 20
+_UNSAID = "0" * 32
 
 
 class StateStore:
@@ -33,9 +35,10 @@ class StateStore:
         """A state of a repository; None where its file is gone, or does not hold what it was named for."""
         try:
             data = read_limited(self._path(name, key), _MOST, links=False)
-            return decode_record(data, FleetState) if data is not None and _hash(data) == key else None
+            state = decode_record(data, FleetState) if data is not None else None
         except (OSError, ValueError):
             return None
+        return state if state and _hash(state) == key else None
 
     def keys(self, name: str) -> list[str]:
         """The keys of all states of a repository that have a file, in order."""
@@ -46,12 +49,11 @@ class StateStore:
 
         Raises UsageError where it cannot be written.
         """
-        data = msgspec.json.encode(state, order="sorted")
-        key = _hash(data)
+        key = _hash(state)
         path = self._path(name, key)
         try:
             os.makedirs(self.folder, exist_ok=True)
-            replace_file(path, data, durable=True)
+            replace_file(path, msgspec.json.encode(state, order="sorted"), durable=True)
         except OSError as error:
             raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
         return key
@@ -76,5 +78,7 @@ class StateStore:
             yield found[1], found[2]
 
 
-def _hash(data: bytes) -> str:
-    return blake2b(data, digest_size=16).hexdigest()
+def _hash(state: FleetState) -> str:
+    """A hash of what was found, whatever it is known again by: that is another on each machine."""
+    told = structs.replace(state, seen=SeenRepository(rules=state.seen.rules, basis=_UNSAID, source=_UNSAID))
+    return str(blake2b(msgspec.json.encode(told, order="sorted"), digest_size=16).hexdigest())

@@ -51,7 +51,9 @@ def build_sections(page: Page, drawn: Drawn, environment: Environment, mode: Pag
         if context is not None:
             text = environment.get_template(f"{name}.html.j2").render({**context, "mode": mode})
             found.append(
-                RenderedSection(name, text, section_style(name), getattr(module, "PLACES", ((name, module.TITLE),)), context)
+                RenderedSection(
+                    name, text, section_style(name), getattr(module, "PLACES", ((name, module.TITLE),)), context
+                )
             )
     return tuple(found)
 
