@@ -30,7 +30,7 @@ _PROTOCOLS = {
     "git": "git:https:ssh",
     "file": "file",
 }
-_SCP = re.compile(r"(?:[A-Za-z0-9_][\w.+-]*@)?[A-Za-z0-9][\w.-]+:(?!:)[^\s:-]\S*", re.ASCII)
+_SCP = re.compile(r"(?:[A-Za-z0-9_][\w.+-]*@)?[A-Za-z0-9][\w.-]+:[^\s:@-][^\s@]*", re.ASCII)
 _COMMIT = re.compile(rb"([0-9a-f]{40}(?:[0-9a-f]{24})?)\t(\S+)")
 _WANTED = "refs/fleet/wanted"
 _MOST_OUTPUT = 1 << 20
@@ -52,28 +52,34 @@ LIMITS = CopyLimits()
 
 
 def check_address(address: str) -> None:
-    """Raise UsageError for what is no address of a repository, or one with a password in it."""
+    """Raise UsageError for what is no address of a repository, or one with a password in it, which is not shown."""
+    wrong = f"{_shown(address)} is no address of a repository"
     if not address.isprintable() or " " in address or address.startswith("-") or "::" in address.partition("//")[0]:
-        raise UsageError(f"{address!r} is no address of a repository")
+        raise UsageError(wrong)
     if "://" not in address:
         if not _SCP.fullmatch(address):
-            raise UsageError(f"{address!r} is no address of a repository: a folder is given as its path")
+            raise UsageError(f"{wrong}: a folder is given as its path")
         return
     try:
         parts = urlsplit(address)
         host = parts.hostname or ""
     except ValueError:
-        raise UsageError(f"{address!r} is no address of a repository") from None
+        raise UsageError(wrong) from None
     if parts.scheme not in _PROTOCOLS or not parts.path.strip("/") or host.startswith("-"):
-        raise UsageError(f"{address!r} is no address of a repository: {', '.join(_PROTOCOLS)} are known")
+        raise UsageError(f"{wrong}: {', '.join(_PROTOCOLS)} are known")
     if bool(parts.netloc) == (parts.scheme == "file"):
-        raise UsageError(f"{address!r} is no address of a repository: a file:/// address names no host, others do")
-    if parts.password is not None or (parts.username is not None and parts.scheme != "ssh"):
-        # The address itself is not shown.
+        raise UsageError(f"{wrong}: a file:/// address names no host, others do")
+    if parts.query or parts.fragment or parts.password is not None or (parts.username and parts.scheme != "ssh"):
         raise UsageError(
-            f"the address at {host} holds a user or password, which would be in every report: git's credential helper "
-            "keeps it"
+            f"the address at {host} holds a user, a password or a query, which would stand in every report: git's "
+            "credential helper keeps such"
         )
+
+
+def _shown(address: str) -> str:
+    """An address without what may be a password."""
+    before, at, rest = address.partition("?")[0].rpartition("@")
+    return repr(f"…@{rest}" if at and before else rest)
 
 
 def read_remote_commit(address: str, branch: str, limits: CopyLimits = LIMITS) -> str:

@@ -36,8 +36,18 @@ class Sketch(NamedTuple):
 
 def draw_sketch(text: str) -> Sketch:
     """The sketch of a text."""
-    every = sorted({value for value, _ in fingerprints(words_of(text))})
+    every = sorted({_mixed(value) for value, _ in fingerprints(words_of(text))})
     return Sketch(tuple(every[:SIZE]), len(every))
+
+
+def _mixed(value: int) -> int:
+    """Another number of 32 bits for each (the last step of MurmurHash3, Appleby 2011).
+
+    A fingerprint was kept because it is less than its neighbours: the least of them are no fair sample of all.
+    """
+    value = (value ^ value >> 16) * 0x85EBCA6B & 0xFFFFFFFF
+    value = (value ^ value >> 13) * 0xC2B2AE35 & 0xFFFFFFFF
+    return value ^ value >> 16
 
 
 def pack_sketch(sketch: Sketch) -> str:

@@ -17,23 +17,8 @@ from typing import Any
 
 import pytest
 
-SKILL = """---
-name: {name}
-description: Sorts {name} by size and prints them in order. Use when {name} are out of order, not for tables of numbers.
----
-# {name}
-
-## Workflow
-
-1. Read the list of {name} that was given, and count them.
-2. Sort the {name} by size, then check that none was lost on the way.
-
-## Verification
-
-Run it twice; the second run changes nothing in the list of {name}.
-"""
-BROKEN = "\nSee [the guide](gone.md).\n"
-SECRET_FREE_ERROR = "---\nname: [unclosed\n---\n# x\n"
+GIT = shutil.which("git") or "git"
+"""The one that does not count."""
 
 
 def git(root: Path, *words: str) -> str:
@@ -127,12 +112,10 @@ os.execv({git!r}, ["git", *sys.argv[1:]])
 
 @pytest.fixture
 def fleet(tmp_path: Path, run_in: Callable[..., subprocess.CompletedProcess[str]]) -> MadeFleet:
-    real = shutil.which("git")
-    assert real
     folder = tmp_path / "bin"
     folder.mkdir()
     program = folder / "git"
-    program.write_text(COUNTING.format(python=sys.executable, calls=str(folder / "calls"), git=real), encoding="utf-8")
+    program.write_text(COUNTING.format(python=sys.executable, calls=str(folder / "calls"), git=GIT), encoding="utf-8")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     root = tmp_path / "fleet"
     root.mkdir()
@@ -147,7 +130,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[[Path], str]]:
     def start(folder: Path) -> str:
         class Handler(socketserver.BaseRequestHandler):
             def handle(self) -> None:
-                command = ["git", "daemon", "--inetd", "--export-all", f"--base-path={folder}", str(folder)]
+                command = [GIT, "daemon", "--inetd", "--export-all", f"--base-path={folder}", str(folder)]
                 with self.request.makefile("rwb", 0) as stream:
                     subprocess.run(command, stdin=stream, stdout=stream, stderr=subprocess.DEVNULL, check=False)
 

@@ -38,7 +38,6 @@ description: Sorts {name} by size and prints them in order. Use when {name} are 
 Run it twice; the second run changes nothing in the list of {name}.
 """
 BROKEN = "\nSee [the guide](gone.md).\n"
-ERROR = "---\nname: Wrong Name!\n"
 
 
 def append(place: Path, text: str) -> None:
@@ -105,7 +104,9 @@ def test_an_unchanged_repository_costs_one_call_of_git_and_no_skill_is_linted(
 def test_only_what_was_edited_is_linted_and_its_findings_are_new_once(two: Any) -> None:
     append(two.root / "fruit/skills/plums/SKILL.md", BROKEN)
     done = two.run(day=2)
-    assert done.returncode == 0 and done.stderr.splitlines()[0] == "linting fruit" and "linting stones" not in done.stderr
+    assert (
+        done.returncode == 0 and done.stderr.splitlines()[0] == "linting fruit" and "linting stones" not in done.stderr
+    )
     found = two.of("fruit")["findings"]
     assert [(each["code"], each["skill"], each["n"]) for each in found["change"]["new"]] == [
         ("LI001", "skills/plums/SKILL.md", 1)
@@ -167,7 +168,9 @@ def test_an_unreachable_repository_is_an_error_of_its_own_and_never_zero(two: An
         ({"skill-health-baseline.json": "{", **skills("figs")}, "not a baseline"),
     ],
 )
-def test_a_repository_that_cannot_be_linted_does_not_stop_the_others(two: Any, files: dict[str, str], said: str) -> None:
+def test_a_repository_that_cannot_be_linted_does_not_stop_the_others(
+    two: Any, files: dict[str, str], said: str
+) -> None:
     two.repository("odd", files)
     two.list("odd")
     done = two.run(day=2)
@@ -176,7 +179,7 @@ def test_a_repository_that_cannot_be_linted_does_not_stop_the_others(two: Any, f
 
 
 def test_its_own_configuration_counts_but_not_what_is_not_for_it_to_say(two: Any) -> None:
-    quiet = 'ignore = ["broken-link"]\n[router.providers.x]\nbase-url = "https://example.com"\nkey-env = "HOME"\n'
+    quiet = 'ignore = ["broken-link"]\n[router.providers.x]\nprotocol = "openai"\nbase-url = "https://example.com"\n'
     text = SKILL.format(name="figs") + BROKEN
     two.repository("strange", {"skill-health.toml": quiet, "skills/figs/SKILL.md": text})
     two.list("strange")
