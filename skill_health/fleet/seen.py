@@ -66,7 +66,7 @@ def find_repositories(fleet: FleetFile, file: str, reports: str, profile: str, n
 def _look(found: FoundRepository, fleet: FleetFile, file: str, shared: str, now: int) -> FoundRepository:
     listed = found.listed
     config = config_of(fleet, listed, file)
-    rules = _digest(shared.encode(), read_whole(config) if config else b"")
+    rules = _digest(shared.encode(), *([read_whole(config)] if config else ()))
     given = (listed.path, listed.address, listed.folder, listed.branch, listed.owner)
     basis = _digest(rules.encode(), *map(os.fsencode, given))
     if listed.address:
