@@ -20,7 +20,7 @@ RECORD, SUMMARY, PAGE = "skill-health-fleet.json", "skill-health-fleet.md", "ind
 
 
 @click.command(short_help="Check many repositories: one history and one page over all.")
-@click.argument("file", default="skill-health-fleet.toml", metavar="[FILE]")
+@click.argument("file", metavar="FILE")
 @click.option("--reports", metavar="DIR", help="Folder of the reports (from the file, else reports/fleet beside it).")
 @click.option("--fail-on", type=click.Choice(_GATES), help="What fails the run (from the file, else new-errors).")
 @click.option(
@@ -54,7 +54,8 @@ def command(
     from skill_health.documents.fleet_file import FleetGate
     from skill_health.fleet.check import FleetTask
     from skill_health.fleet.load import load_fleet, place_of
-    from skill_health.fleet.run import finish, run_fleet
+    from skill_health.fleet.run import run_fleet
+    from skill_health.fleet.states import append_run
     from skill_health.text.terminal import clean, echo
 
     fleet = load_fleet(file)
@@ -73,7 +74,7 @@ def command(
             task, folder, gate, clock.time_ns(), lambda name: echo(f"linting {clean(name)}\n", err=True)
         )
         written = _write(outcome, folder, no_page, no_script)
-        finish(outcome, folder)
+        append_run(outcome.line, folder)
     _show(outcome, written, format_)
     return outcome.exit_code
 
@@ -90,7 +91,7 @@ def _write(outcome: FleetOutcome, folder: str, no_page: bool, no_script: bool) -
     for name, text in files.items():
         write_text(os.path.join(folder, name), text)
     if not no_page:
-        from skill_health.fleet.page import render_fleet
+        from skill_health.fleet.page.html import render_fleet
 
         try:
             text = render_fleet(outcome.run, (*outcome.earlier, outcome.line), plain=no_script)

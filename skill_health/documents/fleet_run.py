@@ -129,7 +129,7 @@ class RepositoryFindings(Record, frozen=True, kw_only=True):
     score: Measure | None
     """The mean of its skills; null where nothing was scored."""
     counts: SeverityCounts
-    rules: tuple[RuleCount, ...]
+    rules: tuple[RuleTotal, ...]
     """The findings by rule: errors first, then the most frequent."""
     waived: Count
     ignored: Count
@@ -151,7 +151,7 @@ class GradeCount(Record, frozen=True, kw_only=True):
     skills: Count
 
 
-class RuleCount(Record, frozen=True, kw_only=True):
+class RuleTotal(Record, frozen=True, kw_only=True):
     """So many findings of a rule and severity."""
 
     code: str

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from typing import NamedTuple
 
 from msgspec import json, structs
 
@@ -14,16 +16,16 @@ from skill_health.config.load import describe_refused
 from skill_health.core.boundary import Boundary, git_top
 from skill_health.core.errors import SkillHealthError, UsageError
 from skill_health.core.files import blake2b, here
-from skill_health.core.remotes import copy_commit
 from skill_health.core.strict_json import escape_surrogates
 from skill_health.daily.today import TodayRun, check_today
 from skill_health.discovery.changes import read_revision
 from skill_health.discovery.corpus import Entry
+from skill_health.discovery.ignores import Patterns, compile_patterns, ignored, ignored_within
 from skill_health.discovery.roots import relative, stay_inside
 from skill_health.documents._record import decode_record
 from skill_health.documents.fleet_file import FleetFile
 from skill_health.documents.fleet_state import FleetSkill, FleetState, KeptFinding
-from skill_health.fleet.owners import OwnedPattern, find_owners, read_owners
+from skill_health.fleet.remotes import copy_commit
 from skill_health.fleet.seen import FoundRepository, address_source, config_of
 from skill_health.fleet.sketch import draw_sketch, pack_sketch
 from skill_health.lint.baseline import without_known
@@ -33,6 +35,10 @@ from skill_health.lint.report import LintReport
 from skill_health.status.join import skill_digest
 
 _MESSAGE = 300
+PLACES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
+_WORD = re.compile(r"(?:\\.|[^\s\\])+")
+_MOST_OWNERS = 20
+_LONGEST = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,3 +166,49 @@ def _findings(report: LintReport, today: TodayRun) -> Iterator[KeptFinding]:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _MESSAGE else text[: _MESSAGE - 1] + "…"
+
+
+class OwnedPattern(NamedTuple):
+    """A line: whose the files are that it matches. One that ends in /* does not reach below a folder."""
+
+    patterns: Patterns
+    owners: tuple[str, ...]
+    shallow: bool
+
+
+def read_owners(boundary: Boundary) -> tuple[OwnedPattern, ...]:
+    """The lines of the CODEOWNERS of a repository whose boundary begins at its top; () where there is none.
+
+    The last pattern that matches decides, as GitHub says (docs.github.com, "About code owners", read 2026-11).
+    Sections of GitLab are passed over, as are lines that GitHub does not know either: those with `!` or `[`.
+    """
+    for place in PLACES:
+        data = boundary.read_small(place)
+        if data is not None:
+            return tuple(filter(None, map(_line, data.decode("utf-8", "replace").splitlines())))
+    return ()
+
+
+def _line(text: str) -> OwnedPattern | None:
+    # A backslash keeps the space or the # after it in the pattern.
+    words = _WORD.findall(text)
+    if not words or words[0][0] in "#![^":
+        return None
+    pattern = words[0]
+    compiled = compile_patterns((pattern,))
+    owners: list[str] = []
+    for word in words[1:]:
+        if word.startswith("#"):
+            break
+        owners.append(word[:_LONGEST])
+    return OwnedPattern(compiled, tuple(owners[:_MOST_OWNERS]), pattern.endswith("/*")) if compiled else None
+
+
+def find_owners(lines: Sequence[OwnedPattern], path: str) -> tuple[str, ...] | None:
+    """Who answers for a path, relative to the top; () where a line says nobody, None where no line speaks of it."""
+    for line in reversed(lines):
+        stack = (line.patterns,)
+        name = path.rpartition("/")[2]
+        if ignored(stack, path, name, False) if line.shallow else ignored_within(stack, path, False):
+            return line.owners
+    return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -22,6 +22,7 @@ from skill_health.documents.fleet_run import (
 )
 from skill_health.documents.fleet_state import FleetSkill, FleetState, KeptFinding
 from skill_health.fleet.sketch import find_near, unpack_sketch
+from skill_health.rules._api import Severity
 from skill_health.rules.routing._groups import name_key
 
 States = Mapping[str, FleetState]
@@ -169,8 +170,6 @@ def find_near_copies(states: States) -> tuple[NearCopy, ...]:
     return tuple(found)
 
 
-def order_changes(found: Sequence[ChangedFinding]) -> list[ChangedFinding]:
-    """The worst first."""
-    return sorted(
-        found, key=lambda each: (("error", "warning", "info").index(each.severity), each.skill, each.code, each.line)
-    )
+def severity_rank(severity: str) -> int:
+    """Sorts findings by severity, the worst first."""
+    return Severity(severity).rank

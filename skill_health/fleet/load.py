@@ -11,12 +11,11 @@ from skill_health.config.load import read_settings
 from skill_health.config.values import line_of
 from skill_health.core.errors import UsageError
 from skill_health.core.files import here, read_whole
-from skill_health.core.remotes import check_address
 from skill_health.discovery.ignores import compile_patterns
 from skill_health.documents._record import convert_record
 from skill_health.documents.fleet_file import FleetFile, GivenWaiver, ListedRepository
+from skill_health.fleet.remotes import check_address
 
-FLEET_FILE = "skill-health-fleet.toml"
 _PLACE = re.compile(r"[^.\[\]]+|\[\d+\]")
 _OUTSIDE = re.compile(r"[/\\~]|[A-Za-z]:|(?:.*[/\\])?\.\.(?:[/\\]|$)")
 Place = tuple[str | int, ...]

@@ -14,6 +14,7 @@ from skill_health.documents.fleet_run import (
     NearCopy,
     SkillPlace,
 )
+from skill_health.fleet.compare import severity_rank
 from skill_health.text.blocks import Block, Items, Sentence, Table, TitleBlock
 from skill_health.text.near import list_some
 from skill_health.text.numbers import NOTHING, count, with_interval
@@ -133,7 +134,7 @@ def _changes(title: str, found: Sequence[tuple[str, ChangedFinding]]) -> Iterato
     if not found:
         return
     yield TitleBlock(f"{title} ({sum(each.n for _, each in found):,})", 3)
-    ranked = sorted(found, key=lambda item: ("error", "warning", "info").index(item[1].severity))
+    ranked = sorted(found, key=lambda item: severity_rank(item[1].severity))
     yield Items([finding_text(name, each) for name, each in ranked[:_MOST]])
     yield from _more(found, "findings")
 

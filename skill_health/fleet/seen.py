@@ -13,12 +13,12 @@ from skill_health.core.boundary import git_top
 from skill_health.core.errors import AbortedError, SkillHealthError, UsageError
 from skill_health.core.files import blake2b, open_regular, read_small, read_whole
 from skill_health.core.git import read_head_commit
-from skill_health.core.remotes import read_remote_commit
 from skill_health.discovery.roots import exclude_file
 from skill_health.discovery.tracked import tracked_skills
 from skill_health.documents.fleet_file import FleetFile, ListedRepository
 from skill_health.documents.fleet_state import FleetState, SeenRepository
 from skill_health.fleet.load import place_of
+from skill_health.fleet.remotes import read_remote_commit
 from skill_health.lint.cache.lint_cache import SETTLED_NS, rules_digest, state_of
 
 _AT_ONCE = 8

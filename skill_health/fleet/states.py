@@ -16,9 +16,12 @@ from msgspec import structs
 
 from skill_health.core.errors import UsageError
 from skill_health.core.files import blake2b, read_limited, replace_file
-from skill_health.documents._record import decode_record
+from skill_health.core.history import append_history
+from skill_health.documents._record import decode_record, record_values
+from skill_health.documents.fleet_line import FleetLine
 from skill_health.documents.fleet_state import FleetState, SeenRepository
 
+HISTORY = "skill-health-fleet-history.jsonl"
 FOLDER = "states"
 _FILE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,63})@([0-9a-f]{32})\.json")
 _MOST = 512 << 20
@@ -82,3 +85,12 @@ def _hash(state: FleetState) -> str:
     """A hash of what was found, whatever it is known again by: that is another on each machine."""
     told = structs.replace(state, seen=SeenRepository(rules=state.seen.rules, basis=_UNSAID, source=_UNSAID))
     return str(blake2b(msgspec.json.encode(told, order="sorted"), digest_size=16).hexdigest())
+
+
+def append_run(line: FleetLine, reports: str) -> None:
+    """Append the line that makes a run count, and remove the states that no line needs any longer.
+
+    Raises UsageError where the history cannot be written.
+    """
+    append_history(os.path.join(reports, HISTORY), record_values(line))
+    StateStore(reports).prune((name, entry.state) for name, entry in line.repositories.items() if entry.state)

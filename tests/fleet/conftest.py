@@ -63,7 +63,7 @@ class MadeFleet:
         self.listed.append("[[waiver]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items()))
 
     def write(self, head: str = "") -> Path:
-        file = self.root / "skill-health-fleet.toml"
+        file = self.root / "fleet.toml"
         file.write_text(head + "\n".join(self.listed), encoding="utf-8")
         return file
 
@@ -73,7 +73,9 @@ class MadeFleet:
         more = () if page else ("--no-page",)
         path = f"{self.bin}{os.pathsep}{os.environ['PATH']}"
         time = f"2026-11-{day:02}T04:00:00Z"
-        return self.run_in(self.root, "fleet", "--jobs=1", f"--time={time}", *more, *words, env={"PATH": path})
+        return self.run_in(
+            self.root, "fleet", "fleet.toml", "--jobs=1", f"--time={time}", *more, *words, env={"PATH": path}
+        )
 
     def calls(self) -> list[str]:
         try:

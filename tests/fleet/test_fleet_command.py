@@ -292,7 +292,7 @@ def test_a_killed_run_loses_nothing_that_it_had_finished(two: Any) -> None:
     for name in ("fruit", "stones"):
         for place in (two.root / name).rglob("SKILL.md"):
             append(place, BROKEN)
-    words = ["fleet", "--jobs=1", "--no-page", "--time=2026-11-02T04:00:00Z"]
+    words = ["fleet", "fleet.toml", "--jobs=1", "--no-page", "--time=2026-11-02T04:00:00Z"]
     done = subprocess.run([sys.executable, "-c", KILLED, "1", *words], cwd=two.root, check=False, capture_output=True)
     assert done.returncode == -signal.SIGKILL and len(two.history()) == 1
     done = two.run(day=2)
@@ -310,7 +310,7 @@ def test_the_same_run_elsewhere_writes_the_same_bytes(
 
     other = tmp_path / "other"
     shutil.copytree(two.root, other, ignore=shutil.ignore_patterns("reports"))
-    run_in(other, "fleet", "--jobs=1", "--no-page", "--time=2026-11-01T04:00:00Z")
+    run_in(other, "fleet", "fleet.toml", "--jobs=1", "--no-page", "--time=2026-11-01T04:00:00Z")
     for name in ("skill-health-fleet.json", "skill-health-fleet.md", "skill-health-fleet-history.jsonl"):
         assert (other / "reports/fleet" / name).read_bytes() == (two.reports / name).read_bytes()
 

@@ -13,7 +13,7 @@ from browser_driver import NARROW, WIDE, chromium, missing, visit
 
 from skill_health.documents.fleet_line import FleetLine
 from skill_health.documents.fleet_run import FleetRun
-from skill_health.fleet.page import render_fleet
+from skill_health.fleet.page.html import render_fleet
 from skill_health.fleet.render import fleet_blocks
 from skill_health.text.blocks import as_markdown, as_text
 

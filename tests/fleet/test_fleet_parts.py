@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from skill_health.core.boundary import Boundary
 from skill_health.core.errors import UsageError
-from skill_health.core.remotes import check_address
 from skill_health.documents._record import convert_record
 from skill_health.documents.fleet_file import FleetFile, GivenWaiver
 from skill_health.documents.fleet_state import FleetState
+from skill_health.fleet.check import find_owners, read_owners
 from skill_health.fleet.compare import find_copies, find_namesakes, find_near_copies
 from skill_health.fleet.load import load_fleet
-from skill_health.fleet.owners import find_owners, read_owners
+from skill_health.fleet.remotes import check_address
 from skill_health.fleet.sketch import (
     NEAR,
     SIZE,

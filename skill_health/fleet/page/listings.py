@@ -12,11 +12,12 @@ from skill_health.documents.fleet_run import (
     FleetWaiver,
     NearCopy,
     RepositoryFindings,
-    RuleCount,
+    RuleTotal,
     SharedName,
     SharedText,
     SkillPlace,
 )
+from skill_health.fleet.compare import severity_rank
 from skill_health.fleet.render import place_text
 from skill_health.page.figures import count, share, text_cell
 from skill_health.page.model import NumberTable, Origins, PageCell, Tone
@@ -50,11 +51,6 @@ def _listing(
     return FleetListing(id_, title, lead, NumberTable(head, rows), max(0, len(every) - _MOST))
 
 
-def rank(severity: str) -> int:
-    """Sorts severities: the worst first."""
-    return [*SEVERITIES].index(severity)
-
-
 def list_new(origins: Origins, run: FleetRun) -> Iterator[FleetListing]:
     """What is new in all repositories, where anything is."""
     new = [
@@ -64,7 +60,7 @@ def list_new(origins: Origins, run: FleetRun) -> Iterator[FleetListing]:
         for one in each.findings.change.new
     ]
     if new:
-        new.sort(key=lambda item: rank(item[1].severity))
+        new.sort(key=lambda item: severity_rank(item[1].severity))
         yield _listing(
             "new", "New findings", "What was not there when its repository was last checked, or was waived until now.",
             ("Repository", *_FINDING), new, lambda item: (text_cell(item[0]), *_finding(origins, item[1])),
@@ -112,7 +108,9 @@ def list_repository(origins: Origins, found: RepositoryFindings) -> Iterator[Fle
     if found.change:
         for name, title, every in (("new", "New", found.change.new), ("fixed", "Fixed", found.change.fixed)):
             if every:
-                ranked = sorted(every, key=lambda each: (rank(each.severity), each.skill, each.code, each.line))
+                ranked = sorted(
+                    every, key=lambda each: (severity_rank(each.severity), each.skill, each.code, each.line)
+                )
                 yield _listing(name, title, "", _FINDING, ranked, lambda each: _finding(origins, each))
         moved = [(path, "added") for path in found.change.added] + [(path, "removed") for path in found.change.removed]
         if moved:
@@ -133,7 +131,7 @@ def _severity(severity: str) -> PageCell:
     return PageCell(severity, severity, "", SEVERITIES[severity])
 
 
-def _rule(origins: Origins, each: RuleCount) -> _Cells:
+def _rule(origins: Origins, each: RuleTotal) -> _Cells:
     return text_cell(f"{each.code} {each.rule}"), _severity(each.severity), count(origins, each, "n")
 
 

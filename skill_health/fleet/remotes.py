@@ -10,17 +10,14 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
-import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from skill_health.core.errors import AbortedError, UsageError
-from skill_health.core.git import ENVIRONMENT, OTHER, SAFE
+from skill_health.core.git import run_watched
 
 # To what else an address may lead, by the user's `url.insteadOf`; a redirection by the server is git's to judge.
 _PROTOCOLS = {
@@ -35,7 +32,7 @@ _COMMIT = re.compile(rb"([0-9a-f]{40}(?:[0-9a-f]{24})?)\t(\S+)")
 _WANTED = "refs/fleet/wanted"
 _MOST_OUTPUT = 1 << 20
 _MOST_REASON = 300
-_TICK = 0.2
+_ENTRY = 200
 _BUSY = "busy"
 
 
@@ -120,7 +117,7 @@ def copy_commit(address: str, branch: str, folder: str, limits: CopyLimits = LIM
             "--no-auto-maintenance",
         )
         _ask(address, tree, (*fetch, "--", address, f"+{ref}:{_WANTED}"), limits, lambda: _too_large(pack, limits.pack))
-        _measure(tree, limits)
+        _measure(address, tree, limits)
         _ask(address, tree, ("checkout", "--quiet", "--force", "--detach", _WANTED), limits, own=True)
         commit = _ask(address, tree, ("rev-parse", "--verify", "HEAD"), limits, own=True).decode("ascii", "replace")
     except UsageError:
@@ -139,79 +136,29 @@ def _scheme(address: str) -> str:
     return urlsplit(address).scheme if "://" in address else "ssh"
 
 
-def _environment(address: str, folder: str, own: bool) -> Mapping[str, str]:
-    """The variables of a call. Its `own` calls see no settings but ours: they ask nobody, and need no credentials."""
-    kept = {name: value for name, value in os.environ.items() if name not in OTHER}
-    more = {
-        "GIT_ALLOW_PROTOCOL": "none" if own else _PROTOCOLS[_scheme(address)], "GIT_LFS_SKIP_SMUDGE": "1",
+def _ask(
+    address: str, folder: str, arguments: Sequence[str], limits: CopyLimits, complain: Callable[[], str] = lambda: "",
+    own: bool = False, most: int = _MOST_OUTPUT,
+) -> bytes:  # fmt: skip
+    """What git prints in a folder. Raises UsageError with its reason, AbortedError where it goes beyond the limits.
+
+    Its `own` calls see no settings but ours: they ask nobody, and need no credentials.
+    """
+    scheme = urlsplit(address).scheme if "://" in address else "ssh"
+    variables = {
+        "GIT_ALLOW_PROTOCOL": "none" if own else _PROTOCOLS[scheme], "GIT_LFS_SKIP_SMUDGE": "1",
         "GIT_CEILING_DIRECTORIES": os.path.dirname(folder),
     }  # fmt: skip
     if own:
-        more |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1"}
-    return kept | ENVIRONMENT | more
-
-
-def _command(folder: str, arguments: Sequence[str]) -> list[str]:
-    return ["git", *SAFE, "-C", folder, *arguments]
-
-
-def _start(
-    address: str, folder: str, arguments: Sequence[str], own: bool, output: BinaryIO | int, errors: BinaryIO
-) -> subprocess.Popen[bytes]:
+        variables |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1"}
     try:
-        return subprocess.Popen(
-            _command(folder, arguments), env=_environment(address, folder, own), stdin=subprocess.DEVNULL, stdout=output,
-            stderr=errors, start_new_session=True,
-        )  # fmt: skip
-    except OSError:
-        raise UsageError("git is needed for this, and is not installed") from None
-
-
-def _ask(
-    address: str, folder: str, arguments: Sequence[str], limits: CopyLimits, complain: Callable[[], str] = lambda: "",
-    own: bool = False,
-) -> bytes:  # fmt: skip
-    """What git prints. Raises UsageError with its reason, AbortedError where it takes too long or `complain` does."""
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        process = _start(address, folder, arguments, own, output, errors)
-        try:
-            end = time.monotonic() + limits.seconds
-            while process.poll() is None:
-                with suppress(subprocess.TimeoutExpired):
-                    process.wait(_TICK)
-                    break
-                why = complain()
-                if time.monotonic() > end:
-                    why = f"git has not answered for {limits.seconds:g} seconds"
-                elif max(os.fstat(each.fileno()).st_size for each in (output, errors)) > _MOST_OUTPUT:
-                    why = "git's answer is too long"
-                if why:
-                    raise AbortedError(f"{address}: {why}")
-        finally:
-            _end(process)
-        if process.returncode:
-            errors.seek(0)
-            lines = errors.read(_MOST_OUTPUT).decode("utf-8", "replace").strip().splitlines()
-            raise UsageError(f"git cannot read {address}: {_reason(lines)}")
-        output.seek(0)
-        return output.read(_MOST_OUTPUT)
-
-
-def _reason(lines: Sequence[str]) -> str:
-    """Why git failed, by what it said: its first complaint, with the next line where it goes on there."""
-    told = next((at for at, line in enumerate(lines) if line.startswith(("fatal: ", "error: "))), len(lines) - 1)
-    if told < 0:
-        return "no reason given"
-    more = " ".join(lines[told : told + 2]) if lines[told].rstrip().endswith(":") else lines[told]
-    return more.removeprefix("fatal: ").removeprefix("error: ")[:_MOST_REASON]
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a call and what it has started; nothing where it has ended by itself."""
-    if process.poll() is None:
-        with suppress(OSError):
-            os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()
-        process.wait()
+        done = run_watched(("-C", folder, *arguments), variables, limits.seconds, most, complain)
+    except AbortedError as error:
+        raise AbortedError(f"{address}: {error}") from None
+    if done.code:
+        reason = done.reason.removeprefix("fatal: ").removeprefix("error: ")[:_MOST_REASON]
+        raise UsageError(f"git cannot read {address}: {reason}")
+    return done.output
 
 
 def _too_large(folder: str, most: int) -> str:
@@ -224,25 +171,14 @@ def _too_large(folder: str, most: int) -> str:
     return f"its newest commit alone takes more than {most >> 20:,} MiB" if total > most else ""
 
 
-def _measure(tree: str, limits: CopyLimits) -> None:
+def _measure(address: str, tree: str, limits: CopyLimits) -> None:
     """Raise AbortedError where what is to be checked out is too much. A tree may hold the same part a million times."""
-    with tempfile.TemporaryFile() as errors:
-        arguments = ("ls-tree", "-r", "-l", "-z", "--full-tree", _WANTED)
-        process = _start("file:///", tree, arguments, True, subprocess.PIPE, errors)
-        end, files, content, rest = time.monotonic() + limits.seconds, 0, 0, b""
-        assert process.stdout is not None
-        try:
-            while block := process.stdout.read(1 << 16):
-                *entries, rest = (rest + block).split(b"\0")
-                files += len(entries)
-                content += sum(_size(entry) for entry in entries)
-                if files > limits.files or content > limits.content or time.monotonic() > end:
-                    raise AbortedError(
-                        f"the repository has more than {limits.files:,} files or {limits.content >> 20:,} MiB"
-                    )
-        finally:
-            _end(process)
-            process.stdout.close()
+    # Some bytes for the name of each file; where there are more, there are too many files or names without end.
+    most = limits.files * _ENTRY
+    listed = _ask(address, tree, ("ls-tree", "-r", "-l", "-z", "--full-tree", _WANTED), limits, own=True, most=most)
+    entries = listed.split(b"\0")
+    if len(entries) - 1 > limits.files or sum(map(_size, entries)) > limits.content:
+        raise AbortedError(f"{address} has more than {limits.files:,} files or {limits.content >> 20:,} MiB")
 
 
 def _size(entry: bytes) -> int:
@@ -254,7 +190,7 @@ def _remove(tree: str, folder: str) -> None:
     """Remove a copy, under another name first: whoever still writes into it does not write into the next one."""
     if os.path.lexists(tree):
         gone = tempfile.mkdtemp(prefix="gone-", dir=folder)
-        os.replace(tree, os.path.join(gone, "tree"))
+        os.rename(tree, os.path.join(gone, "tree"))
     for name in os.listdir(folder):
         if name.startswith("gone-"):
             shutil.rmtree(os.path.join(folder, name), ignore_errors=True)

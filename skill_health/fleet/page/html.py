@@ -16,15 +16,14 @@ from skill_health.documents.fleet_run import (
     RepositoryFindings,
 )
 from skill_health.documents.skill_grades import SkillGrade
-from skill_health.fleet.listings import (
+from skill_health.fleet.compare import severity_rank
+from skill_health.fleet.page.listings import (
     SEVERITIES,
     FleetListing,
     list_new,
     list_others,
     list_repository,
-    rank,
 )
-from skill_health.fleet.picture import draw_findings
 from skill_health.fleet.render import STATUS, checked_of, headline, new_text, signed_score
 from skill_health.page.figures import MISSING, count, score
 from skill_health.page.model import GRADE_TONES, TONES, Origins, PageCell, Tone, anchor
@@ -91,6 +90,7 @@ def render_fleet(run: FleetRun, lines: Sequence[FleetLine], plain: bool = False)
     Pure but for the templates that are read: the same record and history give the same bytes. A `plain` page has
     everything in its HTML. Raises UsageError where the extra that it needs is not installed.
     """
+    from skill_health.fleet.page.picture import draw_findings
     from skill_health.page.drawing import palette
     from skill_health.page.html import open_environment, pack, policy, read_asset, with_data
     from skill_health.page.sections._load import section_style
@@ -101,8 +101,8 @@ def render_fleet(run: FleetRun, lines: Sequence[FleetLine], plain: bool = False)
         [_row(origins, each, _owners(run, each.name)) for each in run.repositories],
         [_part(origins, each) for each in run.repositories],
     )
-    with open(os.path.join(_HERE, "fleet.css"), encoding="utf-8") as stream:
-        style = palette.style() + read_asset("page.css") + section_style("skills") + stream.read()
+    style = environment.get_template("fleet.css").render()
+    style = palette.style() + read_asset("page.css") + section_style("skills") + style
     script = read_asset("page.js")
     first, rest = list(list_new(origins, run)), list(list_others(origins, run))
     facets = _facets(run)
@@ -241,7 +241,7 @@ def _sum(origins: Origins, found: RepositoryFindings, name: str) -> PageCell:
         return _NOTHING
     every: tuple[ChangedFinding, ...] = getattr(found.change, name)
     n = sum(each.n for each in every)
-    worst = min((each.severity for each in every), key=rank, default="info")
+    worst = min((each.severity for each in every), key=severity_rank, default="info")
     tone: Tone | Literal[""] = SEVERITIES[worst] if name == "new" and worst != "info" else ""
     return PageCell(f"{n:,}", n, origins.of(found.change, name), tone)
 
