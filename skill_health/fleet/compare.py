@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from skill_health.daily.drift import compare
 from skill_health.documents.daily_run import DailyRun
 from skill_health.documents.drift_report import FindingChange
+from skill_health.documents.fleet_file import GivenWaiver
+from skill_health.documents.fleet_line import FleetLine
 from skill_health.documents.fleet_run import (
     ChangedFinding,
     FleetOwner,
@@ -22,6 +24,7 @@ from skill_health.documents.fleet_run import (
 )
 from skill_health.documents.fleet_state import FleetSkill, FleetState, KeptFinding
 from skill_health.fleet.sketch import find_near, unpack_sketch
+from skill_health.fleet.waivers import apply_waivers
 from skill_health.rules._api import Severity
 from skill_health.rules.routing._groups import name_key
 
@@ -30,12 +33,17 @@ States = Mapping[str, FleetState]
 _NAME = 200
 
 
-def find_change(before: FleetState, now: FleetState, since: str) -> RepositoryChange:
-    """What has changed from one state of a repository to another that the same rules made; the first was told then."""
-    then, today = _as_run(before), _as_run(now)
-    drift = compare(then, today)
+def find_change(
+    name: str, known: FleetState, now: FleetState, waivers: Sequence[GivenWaiver], last: FleetLine
+) -> RepositoryChange:
+    """What has changed in a repository since its last run: from what was `known` then, made by the same rules.
+
+    Waivers are off `now` already. A finding that one hid then and hides no longer is new: nobody has been told of it.
+    """
+    before = apply_waivers(name, known, waivers, last.as_of).state
+    drift = compare(_as_run(before), _as_run(now))
     return RepositoryChange(
-        since=since, new=tuple(_changes(drift.new, now)), fixed=tuple(_changes(drift.fixed, before)),
+        since=last.time, new=tuple(_changes(drift.new, now)), fixed=tuple(_changes(drift.fixed, before)),
         added=drift.added, removed=drift.removed,
     )  # fmt: skip
 

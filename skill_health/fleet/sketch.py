@@ -7,6 +7,7 @@ of common hashes there estimates the share of common passages, the Jaccard index
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -68,15 +69,23 @@ def shared_passages(one: Sketch, other: Sketch) -> NotedFigure:
     """The share of common passages of two texts with Wilson's interval; exact where both sketches are whole."""
     from skill_health.stats.intervals import wilson_interval
 
-    bound = min(one.bound, other.bound)
-    a, b = ({value for value in each.hashes if value <= bound} for each in (one, other))
-    n, both = len(a | b), len(a & b)
+    both, n = _count_common(one, other, len(frozenset(one.hashes).intersection(other.hashes)))
     if not n:
         return NotedFigure(value=None, low=None, high=None, n=0, clusters=0, note="neither text has a passage")
     whole = len(one.hashes) == one.total and len(other.hashes) == other.total
     share = both / n
     low, high = (share, share) if whole else wilson_interval(both, n)
     return NotedFigure(value=round(share, 4), low=round(low, 4), high=round(high, 4), n=n, clusters=n, note="")
+
+
+def _count_common(one: Sketch, other: Sketch, common: int) -> tuple[int, int]:
+    """How many hashes both have, and one of them, up to where all of both are known; `common` are those of all.
+
+    A hash that both sketches hold lies below both bounds.
+    """
+    bound = min(one.bound, other.bound)
+    known = sum(bisect_right(each.hashes, bound) for each in (one, other))
+    return common, known - common
 
 
 class NearPair(NamedTuple):
@@ -94,20 +103,15 @@ def find_near(sketches: Sequence[Sketch], homes: Sequence[frozenset[str]], least
     has a common hash among the rarest of either, so only these are looked up.
     """
     counts = Counter(value for each in sketches for value in each.hashes)
-    best: dict[int, tuple[float, int, NotedFigure]] = {}
-
-    def note(at: int, other: int, shared: NotedFigure) -> None:
-        known = best.get(at)
-        if shared.value is not None and (known is None or (-shared.value, other) < (-known[0], known[1])):
-            best[at] = shared.value, other, shared
-
+    sets = [frozenset(each.hashes) for each in sketches]
+    best: dict[int, tuple[float, int]] = {}
     for at, other in _candidates(sketches, homes, counts, least):
-        shared = shared_passages(sketches[at], sketches[other])
-        if shared.value is not None and shared.value >= least:
-            note(at, other, shared)
-            note(other, at, shared)
-    pairs = {(min(at, other), max(at, other)): shared for at, (_, other, shared) in best.items()}
-    return tuple(NearPair(one, other, pairs[one, other]) for one, other in sorted(pairs))
+        both, n = _count_common(sketches[at], sketches[other], len(sets[at] & sets[other]))
+        if both >= least * n:
+            for one, two in ((at, other), (other, at)):
+                best[one] = min(best.get(one, (0.0, two)), (-both / n, two))
+    pairs = sorted({(min(at, other), max(at, other)) for at, (_, other) in best.items()})
+    return tuple(NearPair(one, other, shared_passages(sketches[one], sketches[other])) for one, other in pairs)
 
 
 def _candidates(

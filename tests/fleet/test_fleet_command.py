@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -16,6 +15,9 @@ from jsonschema import Draft202012Validator
 
 from skill_health.core import validation
 from skill_health.core.files import MAX_BYTES
+from skill_health.fleet import seen
+
+pytestmark = pytest.mark.slow
 
 
 def skills(*names: str) -> dict[str, str]:
@@ -221,19 +223,43 @@ def test_reports_within_a_repository_do_not_change_it(fleet: Any) -> None:
     assert record["repositories"][0]["status"] == "unchanged"
 
 
-def test_a_file_that_changes_within_a_tick_is_noticed(fleet: Any) -> None:
+def test_a_file_that_changes_within_a_tick_is_noticed(fleet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a file system with coarse times a young file can change and keep size and times: its content tells."""
     folder = fleet.repository("quick", skills("figs"))
-    place = folder / "skills/figs/SKILL.md"
     fleet.list("quick")
-    os.utime(place)
+    real = list(seen._files(str(folder), ""))
+    monkeypatch.setattr(seen, "_files", lambda *_: iter(real))
+    monkeypatch.setattr(seen, "SETTLED_NS", 10**19)
     fleet.run()
-    info = place.stat()
-    text = place.read_text(encoding="utf-8")
-    # The same size and times: only the content tells, as on a file system with coarse times.
-    place.write_text(text.replace("[", "("), encoding="utf-8")
-    os.utime(place, ns=(info.st_atime_ns, info.st_mtime_ns))
     fleet.run(day=2)
-    assert fleet.of("quick")["status"] == "unchanged" if place.stat().st_ctime_ns == info.st_ctime_ns else "checked"
+    assert fleet.of("quick")["status"] == "unchanged"
+    place = folder / "skills/figs/SKILL.md"
+    place.write_text(place.read_text(encoding="utf-8").replace("1. Read", "2. Read"), encoding="utf-8")
+    fleet.run(day=3)
+    assert fleet.of("quick")["status"] == "checked"
+
+
+def test_files_that_are_no_longer_young_are_not_read_again(fleet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet.repository("quick", skills("figs"))
+    fleet.list("quick")
+    settled = seen.SETTLED_NS
+    monkeypatch.setattr(seen, "SETTLED_NS", 10**19)
+    fleet.run()
+
+    def young() -> bool:
+        return "young" in json.loads(next((fleet.reports / "states").iterdir()).read_bytes())["seen"]
+
+    assert young()
+    found = []
+    content = seen._content
+    monkeypatch.setattr(seen, "_content", lambda paths: found.append(len(paths)) or content(paths))
+    monkeypatch.setattr(seen, "_is_young", lambda _, taken: taken == first)
+    first = json.loads(next((fleet.reports / "states").iterdir()).read_bytes())["seen"]["taken"]
+    monkeypatch.setattr(seen, "SETTLED_NS", settled)
+    fleet.run(day=2)
+    assert fleet.of("quick")["status"] == "unchanged" and not young() and len(found) == 1
+    fleet.run(day=3)
+    assert fleet.of("quick")["status"] == "unchanged" and len(found) == 1
 
 
 def test_claims_are_judged_anew_each_day(fleet: Any) -> None:

@@ -17,6 +17,7 @@ from skill_health.fleet.page.html import render_fleet
 from skill_health.fleet.render import fleet_blocks
 from skill_health.text.blocks import as_markdown, as_text
 
+pytestmark = pytest.mark.slow
 SKILL = """---
 name: {name}
 description: Sorts {name} by size and prints them in order. Use when {name} are out of order, not for tables of numbers.
@@ -154,7 +155,6 @@ def test_without_the_library_the_record_is_written_and_the_page_is_not(
     assert len(made.history()) == 3
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(bool(missing()), reason=missing())
 def test_the_page_in_a_browser(made: Any) -> None:
     with chromium() as browser:

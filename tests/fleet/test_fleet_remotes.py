@@ -16,6 +16,7 @@ import pytest
 from skill_health.core.errors import AbortedError, SkillHealthError, UsageError
 from skill_health.fleet.remotes import CopyLimits, check_address, copy_commit, read_remote_commit
 
+pytestmark = pytest.mark.slow
 Serve = Callable[[Path], str]
 SKILL = """---
 name: {name}
