@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from skill_health.core.boundary import Boundary
 from skill_health.core.errors import UsageError
 from skill_health.documents._record import convert_record
-from skill_health.documents.fleet_file import FleetFile, GivenWaiver
+from skill_health.documents.fleet_file import FleetFile, FleetGate, GivenWaiver
 from skill_health.documents.fleet_state import FleetState
 from skill_health.fleet.check import find_owners, read_owners
 from skill_health.fleet.compare import find_copies, find_namesakes, find_near_copies
@@ -75,6 +75,13 @@ def test_each_mistake_in_the_file_has_one_clear_line(tmp_path: Path, text: str, 
         load_fleet(str(file))
     message = str(told.value)
     assert said in message and "fleet.toml" in message and "\n" not in message
+
+
+def test_the_command_knows_every_gate() -> None:
+    from skill_health.commands.fleet import command
+
+    choices = next(each.type.choices for each in command.params if each.name == "fail_on")  # type: ignore[attr-defined]
+    assert list(choices) == [each.value for each in FleetGate]
 
 
 def test_a_file_that_is_not_there() -> None:

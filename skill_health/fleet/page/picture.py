@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 
 from skill_health.documents.fleet_line import FleetEntry, FleetLine
 from skill_health.documents.fleet_run import FleetRun, RepositoryFindings
@@ -13,6 +14,7 @@ from skill_health.page.pictures import _specs as vl
 
 RUNS, REPOSITORIES = 60, 24
 _LOOKS = {"errors": (BAD, [1, 0]), "warnings": (WARN, [4, 2])}
+_STEPS = [digit * 10**power for power in range(12) for digit in (1, 2, 5)]
 _HEAD = ("Run", "Errors", "Warnings", "Information", "Skills", "Score")
 _BROKEN = "The lines are broken where other rules or settings ran, and where it could not be checked."
 
@@ -54,7 +56,12 @@ def _picture(origins: Origins, name: str, lines: Sequence[FleetLine]) -> Picture
         )
         for at in (0, 1)
     )
-    y = vl.channel("n", title=None, axis={"tickCount": 3, "grid": True, "tickMinStep": 1, "format": ",d"})
+    # Whole numbers: left alone, an axis up to 2 has its marks at halves.
+    most = max(max(entry.errors or 0, entry.warnings or 0) for _, entry in counted)
+    step = next(step for step in _STEPS if step * 4 >= most)
+    marks = [*range(0, max(1, ceil(most / step)) * step + 1, step)]
+    axis = {"values": marks, "grid": True, "format": ",d"}
+    y = vl.channel("n", title=None, axis=axis, scale={"domain": [0, marks[-1]], "nice": False})
     layers = (
         vl.layer("line", {"y": y, "color": color, "strokeDash": dash}, strokeWidth=2),
         vl.layer("point", {"y": y, "color": color}, filled=True, size=20, only="n"),
