@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from browser_driver import NARROW, WIDE, chromium, missing, visit
+from browser_driver import AXE, NARROW, WIDE, chromium, missing, visit
 
 from skill_health.documents.fleet_line import FleetLine
 from skill_health.documents.fleet_run import FleetRun
@@ -155,6 +155,7 @@ def test_without_the_library_the_record_is_written_and_the_page_is_not(
     assert len(made.history()) == 3
 
 
+@pytest.mark.real
 @pytest.mark.skipif(bool(missing()), reason=missing())
 def test_the_page_in_a_browser(made: Any) -> None:
     with chromium() as browser:
@@ -183,3 +184,18 @@ def test_the_page_in_a_browser(made: Any) -> None:
                     "[...document.querySelectorAll('#table tbody tr')].filter((row) => row.scrollHeight > row.clientHeight + 1).length"
                 )
                 assert cut == 0
+
+
+@pytest.mark.real
+@pytest.mark.skipif(
+    bool(missing()) or not AXE.is_file(), reason=missing() or "axe-core is missing: bash scripts/install_browser.sh"
+)
+def test_a_checker_of_accessibility_finds_nothing(made: Any) -> None:
+    with chromium() as browser:
+        for size, shade in ((WIDE, "light"), (NARROW, "dark")):
+            options = {"viewport": size, "color_scheme": shade, "bypass_csp": True}
+            with visit(browser, made.reports / "index.html", may_fail=True, **options) as seen:
+                seen.page.locator("#open-all").click()
+                seen.page.evaluate(AXE.read_text(encoding="utf-8"))
+                found = seen.page.evaluate("axe.run()")["violations"]
+                assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
