@@ -11,7 +11,7 @@ from skill_health.documents.fleet_line import FleetStatus
 from skill_health.documents.fleet_state import SeverityName
 from skill_health.documents.skill_grades import SkillGrade
 
-WaiverStatus = Literal["active", "unused", "expired"]
+WaiverStatus = Literal["expired", "unused", "unknown", "active"]
 
 
 class FleetRun(Record, frozen=True, kw_only=True):
@@ -260,6 +260,6 @@ class FleetWaiver(Record, frozen=True, kw_only=True):
     reason: str
     until: DateText
     status: WaiverStatus
-    """Unused: no finding of a repository that was checked is one that it means."""
+    """Unused: no finding is one that it means; unknown: none is, but a repository of it could not be checked."""
     findings: Count
     """How many it hides; of one that has expired, how many it hides no longer."""

@@ -84,13 +84,13 @@ def _check(task: FleetTask, found: FoundRepository, place: str) -> FleetState:
     path = stay_inside(os.path.join(place, listed.folder), place) if listed.folder else place
     if not os.path.isdir(path):
         raise UsageError(f"there is no folder {listed.folder} in it")
+    named = config_of(task.fleet, listed, task.file)
     try:
-        root, config = configure((path,), config_of(task.fleet, listed, task.file) or None, _overrides(task))
+        root, config = configure((path,), named or None, {"profile": task.profile} if task.profile else {})
         report, result = lint((path,), root, config, task.as_of, task.jobs, task.use_cache, score=True)
         left = without_known(report, root, config)
     except SkillHealthError as error:
-        # What is in a copy of ours is not named by where that copy is.
-        raise type(error)(str(error).replace(here(place) + os.sep, "").replace(place + os.sep, "")) from None
+        raise type(error)(_placeless(str(error), place)) from None
     revision = read_revision(root, git_top(root), _own(root, found.reports))
     asked = os.path.relpath(path, root).replace(os.sep, "/")
     today = check_today(left, result, config, task.as_of, task.time, (asked,), revision)
@@ -102,7 +102,7 @@ def _check(task: FleetTask, found: FoundRepository, place: str) -> FleetState:
         run=today.line,
         skills=dict(_skills(left, root, top, listed.owner)),
         findings=tuple(_findings(left, today)),
-        configured=config.source if not (listed.config or task.fleet.config) else listed.config or task.fleet.config,
+        configured=(listed.config or task.fleet.config) if named else config.source,
         fail_on=config.fail_on,  # type: ignore[arg-type]
         needs_work=config.needs_work,  # type: ignore[arg-type]
         ignored=report.ignored,
@@ -113,11 +113,8 @@ def _check(task: FleetTask, found: FoundRepository, place: str) -> FleetState:
     return decode_record(json.encode(state), FleetState)
 
 
-def _overrides(task: FleetTask) -> dict[str, str]:
-    return {"profile": task.profile} if task.profile else {}
-
-
 def _placeless(text: str, place: str) -> str:
+    """A message without the folder of the repository: that of a copy tells nobody anything."""
     return text.replace(here(place) + os.sep, "").replace(place + os.sep, "")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import get_args
 
 from skill_health.documents.fleet_run import (
     ChangedFinding,
@@ -13,6 +14,7 @@ from skill_health.documents.fleet_run import (
     FleetTrend,
     NearCopy,
     SkillPlace,
+    WaiverStatus,
 )
 from skill_health.fleet.compare import severity_rank
 from skill_health.text.blocks import Block, Items, Sentence, Table, TitleBlock
@@ -154,7 +156,7 @@ def _waivers(run: FleetRun) -> Iterator[Block]:
         ("rule", "repository", "skill", "until", "findings", "", "reason"),
         [
             (each.rule, each.repository, each.skill, each.until, f"{each.findings:,}", each.status, each.reason)
-            for each in sorted(run.waivers, key=lambda each: ("expired", "unused", "active").index(each.status))
+            for each in sorted(run.waivers, key=lambda each: get_args(WaiverStatus).index(each.status))
         ],
     )
 

@@ -161,7 +161,7 @@ def _build_record(
     used: Counter[int] = Counter()
     for each in checked:
         used.update(each.waived.used if each.waived else {})
-    waivers = judge_waivers(fleet.waiver, used, day)
+    waivers = judge_waivers(fleet.waiver, used, day, [each.name for each in checked if not each.state])
     statuses = Counter(each.status for each in checked)
     total = FleetTotal(
         repositories=len(checked), linted=statuses["checked"], unchanged=statuses["unchanged"], failed=statuses["failed"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -50,19 +50,25 @@ def is_active(waiver: GivenWaiver, day: str) -> bool:
     return day <= waiver.until
 
 
-def judge_waivers(waivers: Sequence[GivenWaiver], used: Mapping[int, int], day: str) -> tuple[FleetWaiver, ...]:
-    """What each waiver does, by how many findings it means."""
-    found = []
-    for at, each in enumerate(waivers):
-        n = used.get(at, 0)
-        status: WaiverStatus = "expired" if not is_active(each, day) else "active" if n else "unused"
-        found.append(
-            FleetWaiver(
-                rule=each.rule, repository=each.repository, skill=each.skill, reason=each.reason, until=each.until,
-                status=status, findings=n,
-            )
-        )  # fmt: skip
-    return tuple(found)
+def judge_waivers(
+    waivers: Sequence[GivenWaiver], used: Mapping[int, int], day: str, failed: Collection[str] = ()
+) -> tuple[FleetWaiver, ...]:
+    """What each waiver does, by how many findings it means; `failed` are the repositories that could not be checked."""
+    return tuple(
+        FleetWaiver(
+            rule=each.rule, repository=each.repository, skill=each.skill, reason=each.reason, until=each.until,
+            status=_status(each, used.get(at, 0), day, failed), findings=used.get(at, 0),
+        )
+        for at, each in enumerate(waivers)
+    )  # fmt: skip
+
+
+def _status(waiver: GivenWaiver, n: int, day: str, failed: Collection[str]) -> WaiverStatus:
+    if not is_active(waiver, day):
+        return "expired"
+    if n:
+        return "active"
+    return "unknown" if any(_means(waiver.repository, name) for name in failed) else "unused"
 
 
 def _is_meant(waiver: GivenWaiver, finding: KeptFinding) -> bool:

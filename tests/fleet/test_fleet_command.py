@@ -153,6 +153,11 @@ def test_an_unreachable_repository_is_an_error_of_its_own_and_never_zero(two: An
     assert "errors" not in two.history()[1]["repositories"]["stones"]
     total = two.record()["total"]
     assert (total["failed"], total["skills"], total["new"]["error"]) == (1, 2, 1)
+    two.waive(rule="ALL", repository="stones", reason="x", until="2027-01-01")
+    two.waive(rule="XX", repository="fruit", reason="x", until="2027-01-01")
+    two.run(day=2)
+    assert [each["status"] for each in two.record()["waivers"]] == ["unknown", "unused"]
+    del two.listed[-2:]
     (two.root / "elsewhere").rename(two.root / "stones")
     append(two.root / "stones/skills/opals/SKILL.md", BROKEN)
     two.run(day=3)

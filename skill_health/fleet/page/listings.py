@@ -28,7 +28,7 @@ _MOST = 300
 _MOST_PLACES = 6
 SEVERITIES: Mapping[str, Tone] = {"error": "bad", "warning": "warn", "info": "unknown"}
 """The tone of a severity, the worst first."""
-_STATES: Mapping[str, Tone] = {"expired": "bad", "unused": "warn", "active": "good"}
+_STATES: Mapping[str, Tone] = {"expired": "bad", "unused": "warn", "unknown": "unknown", "active": "good"}
 _FINDING = ("Finding", "Severity", "Where", "How many", "Owners")
 _Item = TypeVar("_Item")
 _Cells = tuple[PageCell, ...]
