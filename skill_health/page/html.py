@@ -155,7 +155,7 @@ def render_site(page: Page) -> Iterator[tuple[str, str]]:
     listed, packed = pack([*rows, *tables.values()])
     data = _data(page, table, listed, packed[: len(rows)], packed[len(rows) :], tables)
     yield "index.html", _to_files(_document(page, environment, found, data, False))
-    style, script = _style(found), _asset("page.js")
+    style, script = _style(found), read_asset("page.js")
     template = environment.get_template("skill_page.html")
     for skill, part in zip(page.status.skills, _parts(page, environment, own, marked=False), strict=True):
         document = template.render(
@@ -237,7 +237,7 @@ def _data(
 
 
 def _style(found: Mapping[str, RenderedSection]) -> str:
-    return palette.style() + _asset("page.css") + "".join(each.style for each in found.values())
+    return palette.style() + read_asset("page.css") + "".join(each.style for each in found.values())
 
 
 def _document(
@@ -247,7 +247,7 @@ def _document(
     data: Mapping[str, Any] | None,
     live: bool,
 ) -> str:
-    style, script = _style(found), _asset("page.js") + (_asset("live.js") if live else "")
+    style, script = _style(found), read_asset("page.js") + (read_asset("live.js") if live else "")
     document = environment.get_template("page.html").render(
         page=page,
         first=first_screen(page),
@@ -259,6 +259,11 @@ def _document(
         sections=found.values(),
         links=[link for each in found.values() for link in each.links],
     )
+    return with_data(document, data)
+
+
+def with_data(document: str, data: Mapping[str, Any] | None) -> str:
+    """The document with its origins written short, and what its script makes rows and parts from (None: nothing)."""
     document, origins = shortened(document)
     listed = f'<script type="application/json" id="{ORIGINS}">{embedded(origins)}</script>'
     if data is not None:
@@ -278,6 +283,14 @@ def _told(text: str, limit: int | None = None) -> Markup:
 
 @cache
 def _environment() -> Environment:
+    return open_environment(sections.__path__)
+
+
+def open_environment(folders: Iterable[str]) -> Environment:
+    """What renders the templates in these folders, and those of the page.
+
+    Raises UsageError where the extra that it needs is not installed.
+    """
     try:
         import vl_convert  # noqa: F401
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -285,7 +298,7 @@ def _environment() -> Environment:
     except ImportError as error:
         raise UsageError(tell_missing("the page", "report", error.name or "")) from error
     environment = Environment(
-        loader=FileSystemLoader([*sections.__path__, os.path.join(_HERE, "templates")]),
+        loader=FileSystemLoader([*folders, os.path.join(_HERE, "templates")]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -311,7 +324,8 @@ def _environment() -> Environment:
     return environment
 
 
-def _asset(name: str) -> str:
+def read_asset(name: str) -> str:
+    """A style sheet or a script of the page."""
     with open(os.path.join(_HERE, "assets", name), encoding="utf-8") as stream:
         return stream.read()
 

@@ -125,6 +125,22 @@ def own_path(name: str) -> str | None:
         return None
 
 
+def own_folder(name: str) -> str | None:
+    """A marked folder of ours beside that of the linter, made where necessary; None where it is not ours alone."""
+    folder = os.path.join(os.path.dirname(directory()), name)
+    try:
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
+        with suppress(FileExistsError):
+            os.mkdir(folder, 0o700)
+        if not _is_own(os.lstat(folder), folder=True):
+            return None
+        with suppress(FileExistsError), open(os.path.join(folder, MARK), "xb") as file:
+            file.write(_TAG)
+        return folder
+    except OSError:
+        return None
+
+
 def _is_marked(folder: str) -> bool:
     """Whether the folder has our mark, which a folder without foreign files is given."""
     mark = os.path.join(folder, MARK)

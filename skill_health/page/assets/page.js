@@ -57,7 +57,7 @@
     const { data } = kept;
     const body = table.tBodies[0];
     const count = data.rows.length;
-    const shownAs = ["skill", "lint", "trend", "routing", "effect", "listing", "claims"];
+    const shownAs = Object.keys(data.keys);
     const MOST = 60;
     let order = [];
     let made = new Map();
@@ -74,7 +74,7 @@
       missing.forEach((at, nth) => {
         const row = found[nth];
         row.at = at;
-        for (const name of ["verdict", ...shownAs]) {
+        for (const name of shownAs) {
           const value = data.keys[name][at];
           const cell = name === "skill" ? null : row.querySelector(`.c-${name}`);
           if (cell && value !== null) cell.dataset.sort = value;
@@ -148,6 +148,7 @@
     const output = document.getElementById("shown");
     const chips = find(".chip");
     const choices = find("select[data-facet]");
+    const noun = data.noun ?? ["skill", "skills"];
     let words = null;
     let sorted = { name: "verdict", sign: 1 };
     let order = [];
@@ -172,7 +173,7 @@
         (at) => (!chosen.size || chosen.has(data.grades[at])) && sets.every((set) => set.has(at)) && asked.every((word) => words[at].includes(word))
       );
       view.show(rows);
-      output.textContent = `${rows.length.toLocaleString("en")} of ${count.toLocaleString("en")} skill${count === 1 ? "" : "s"}`;
+      output.textContent = `${rows.length.toLocaleString("en")} of ${count.toLocaleString("en")} ${noun[count === 1 ? 0 : 1]}`;
     };
     let waiting = 0;
     const soon = () => {
