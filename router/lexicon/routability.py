@@ -17,7 +17,7 @@ from heapq import nsmallest
 from typing import Any
 
 from skill_health.router.lexicon.fields import spaced
-from skill_health.router.lexicon.search import find_numpy
+from skill_health.router.lexicon.term_index import find_numpy
 from skill_health.router.records import ListedSkill
 from skill_health.skill.measure import has_trigger
 from skill_health.text.patterns import lazy
