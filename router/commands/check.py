@@ -80,6 +80,7 @@ def _check(given: RouterOptions) -> InstrumentCheck:
 
     from skill_health.bench.budget import Budget
     from skill_health.bench.prices import price_table
+    from skill_health.discovery.hosts import hosts
     from skill_health.discovery.roots import reports_folder
     from skill_health.router.inputs import load_inputs
     from skill_health.router.instrument.check import DirectAsker, ask_world, open_world
@@ -111,7 +112,7 @@ def _check(given: RouterOptions) -> InstrumentCheck:
     asked = [model.spec for model in plan.models if model.choice.kind == PROVIDER]
     earlier = read_earlier(reports_folder(given.out, inputs.root, inputs.config), asked, chosen.mode) if asked else {}
     if asked:
-        notes = check_contexts(plan, prices, earlier)
+        notes = check_contexts(plan, prices, earlier, hosts(inputs.config.listing))
         found = forecast_plan(plan, prices.version, earlier, notes, concurrency=given.concurrency)
         echo("".join(f"{line}\n" for line in found.lines()), err=True)
     budget = Budget(None, cap)

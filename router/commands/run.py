@@ -47,8 +47,8 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     if given.named and given.no_resume:
         raise click.UsageError("--resume and --no-resume exclude each other")
     inputs, train = read_inputs(given)
-    print_lines(refuse_bad_records(inputs.problems, given.skip_bad))
     print_lines(inputs.notes)
+    print_lines(refuse_bad_records(inputs.problems, given.skip_bad))
     prepared = prepare(
         inputs,
         choices(given, inputs.config.router),

@@ -28,6 +28,7 @@ from skill_health.router.compare.comparable import COMPUTED_AT
 from skill_health.router.instrument.check import DirectAsker
 from skill_health.router.plan.opening import open_models
 from skill_health.router.plan.plan import PlannedCall, Questions, RouterPlan, to_manifest
+from skill_health.router.plan.retrieval import retrieve
 from skill_health.router.records import Catalogue, ListedSkill, Prompt, RoutingResult
 from skill_health.router.routers._load import PROVIDER, resolve
 from skill_health.router.run.outcome import not_asked, to_result
@@ -243,7 +244,7 @@ def _computed(
     routing, choices = inputs.config.router, replace(asked.choices, models=tuple(specs))
     template, prices = load_template(choices.template), price_table(routing)
     models = open_models(choices, routing, old, template, train, prices)
-    plan = RouterPlan(old, inputs.prompts, models, choices, template)
+    plan = RouterPlan(old, inputs.prompts, models, choices, template, retrieve(old, inputs.prompts, choices))
     results = asyncio.run(_ask(plan))
     whole, nowhere = FrozenSelection(kind="all"), Revision()
     manifest = to_manifest(plan, routing, prices, whole, nowhere, run_id=f"{COMPUTED_AT}{revision}")
@@ -261,10 +262,11 @@ async def _ask(plan: RouterPlan) -> list[RoutingResult]:
 
 async def _result(questions: Questions, direct: DirectAsker, call: PlannedCall) -> RoutingResult:
     order = questions.order(call)
-    attempts = await direct.ask(call.key, call.model, lambda number: questions.request(call, number), order)
+    names = questions.answers(call)
+    attempts = await direct.ask(call.key, call.model, lambda number: questions.request(call, number), names)
     if attempts[-1].status == "model_unavailable":
         return not_asked(call.prompt, call.model.spec, call.replication, attempts[-1].reply.error)
-    return to_result(call.prompt, call.model.spec, call.replication, order, attempts)
+    return to_result(call.prompt, call.model.spec, call.replication, order, attempts, questions.meant(call))
 
 
 def _merged(run: RouterRun, paid: Collection[str], computed: RouterRun) -> RouterRun:

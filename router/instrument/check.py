@@ -25,6 +25,7 @@ from skill_health.documents.router_check import ModelVerdict
 from skill_health.router.instrument.planted import Planted, judge_planted, plant, to_record
 from skill_health.router.plan.choices import RouterChoices
 from skill_health.router.plan.plan import Key, OpenModel, PlannedCall, Questions, RouterPlan
+from skill_health.router.plan.retrieval import retrieve
 from skill_health.router.records import Catalogue, Prompt, RoutingRequest, RoutingResult
 from skill_health.router.routers._api import Router
 from skill_health.router.routers._load import PROVIDER, RouterChoice, open_choice
@@ -61,10 +62,12 @@ class PlantedCollection:
 def open_world(
     catalogue: Catalogue, choices: RouterChoices, template: Template, opened: Callable[[Catalogue], Iterable[OpenModel]]
 ) -> PlantedCollection:
-    """Plant, and let `opened` open the models over what was planted; each is asked once."""
+    """Plant, and let `opened` open the models over what was planted; each is asked once, in as many stages as a run."""
     planted = plant(catalogue, template.none_allowed)
     models = tuple(replace(model, replications=1) for model in opened(planted.catalogue))
-    return PlantedCollection(planted, RouterPlan(planted.catalogue, planted.prompts, models, choices, template))
+    retrieval = retrieve(planted.catalogue, planted.prompts, choices)
+    plan = RouterPlan(planted.catalogue, planted.prompts, models, choices, template, retrieval)
+    return PlantedCollection(planted, plan)
 
 
 def _unheard(first: bool) -> None:
@@ -142,12 +145,15 @@ class _Check:
         if spec not in self._gone:
             order = self._questions.order(call)
             attempts = await self._ask(
-                call.key, call.model, lambda number: self._questions.request(call, number), order
+                call.key,
+                call.model,
+                lambda number: self._questions.request(call, number),
+                self._questions.answers(call),
             )
             if not attempts:
                 raise StopRun("a cap leaves no room for the instrument check")
             if attempts[-1].status != "model_unavailable":
-                self.results.append(to_result(call.prompt, spec, 0, order, attempts))
+                self.results.append(to_result(call.prompt, spec, 0, order, attempts, self._questions.meant(call)))
                 return
             self._gone.setdefault(spec, attempts[-1].reply.error)
         self.results.append(not_asked(call.prompt, spec, 0, self._gone[spec]))

@@ -43,7 +43,7 @@ def read_fields(skill: ListedSkill, index: str) -> SkillFields:
     """The fields of a skill; those that no host shows only where the index says so."""
     clauses = (clause.strip(" -*") for clause in _CLAUSE.split(skill.text))
     positive = " ".join(clause for clause in clauses if clause and not _AGAINST.search(clause))
-    name = spaced(skill.name)
+    name = spaced(skill.listed_as)
     if index == DESCRIPTION:
         return SkillFields(name, positive)
     return SkillFields(name, positive, skill.body, skill.references if index == CONTENT else "")

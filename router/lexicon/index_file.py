@@ -1,9 +1,9 @@
 """The indexes of a large collection on disk, so that 100,000 skills are not read word by word for every run.
 
-A file holds what `FieldSearch` built: for each of its indexes the terms, their postings and the lengths of the texts. Its
-name is a digest of everything that these depend on: the texts, what is read of them, the library that stems, and the
-versions of this program and of the form below. It is in the folder of the other caches, replaced whole, and sealed: one
-in which a bit has changed counts as none, and is built anew. Nothing in it is ever run.
+A file holds what `FieldSearch` built: for each of its indexes the terms, their postings and the lengths of the texts.
+Its name is a digest of everything that these depend on: the texts, what is read of them, the library that stems, and
+the versions of this program and of the form below. It is in the folder of the other caches, replaced whole, and sealed:
+one in which a bit has changed counts as none, and is built anew. Nothing in it is ever run.
 
     16 bytes   digest of all that follows
     1 line     the form and its version
@@ -80,7 +80,7 @@ def save_indexes(key: str, indexes: Mapping[str, TermIndex]) -> None:
 
 
 def load_indexes(key: str) -> Indexes:
-    """The indexes of this key in the order they were saved; {} where there are none, or a bit of the file has changed."""
+    """The indexes of this key as they were saved; {} where there are none, or a bit of the file has changed."""
     file = open_cached(key + INDEX_ENDING)
     if file is None:
         return {}
@@ -114,7 +114,7 @@ def _restored(parts: Any, rest: memoryview) -> Iterator[tuple[str, TermIndex]]:
 
 
 def _numbers(data: memoryview, kind: str, count: int) -> tuple[Any, memoryview]:
-    """So many numbers from the beginning of the data, and what follows them. Raises ValueError where there are fewer."""
+    """So many numbers from the beginning, and what follows them. Raises ValueError where there are fewer."""
     size = count * (4 if kind == "I" else 8)
     if count < 0 or size > len(data):
         raise ValueError("fewer bytes than the head says")

@@ -43,6 +43,7 @@ class TermIndex:
     def __init__(
         self, texts: Iterable[Sequence[str]], slope: float = 1.0, owners: Sequence[int] | None = None, size: int = 0
     ) -> None:
+        self.lengths: Sequence[float]
         postings: dict[str, array[int]] = {}
         count = 0
         for count, text in enumerate(texts, 1):
@@ -71,7 +72,7 @@ class TermIndex:
     ) -> None:
         self.count, self.postings, self.owners = count, postings, owners
         self.size = size if owners is not None else count
-        self.lengths: Sequence[float] = () if lengths is None else lengths
+        self.lengths = () if lengths is None else lengths
         self._rows: dict[str, Any] = {}
         self._kept = 0
         self._divisors: Any = None
@@ -106,7 +107,7 @@ class TermIndex:
     def scores(self, terms: Sequence[str]) -> list[float]:
         """How close each thing is to these terms: 0 where it has none of them, at most 1 where the slope is 1."""
         found = self.close(terms)
-        return found if isinstance(found, list) else found.tolist()  # type: ignore[no-any-return]
+        return found if isinstance(found, list) else found.tolist()
 
     def close(self, terms: Sequence[str]) -> Any:
         """The scores, as an array where numpy is installed."""
@@ -152,7 +153,7 @@ class TermIndex:
         return best
 
     def _row(self, term: str) -> tuple[Any, Any]:
-        """The places of the texts that have a term (None: of all texts) and how often each has it; lately read ones kept."""
+        """The places of the texts that have a term (None: of all texts), and how often each has it. Some are kept."""
         kept = self._rows.get(term)
         if kept is not None:
             return kept  # type: ignore[no-any-return]

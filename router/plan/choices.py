@@ -14,7 +14,10 @@ from skill_health.router.records import Mode
 
 @dataclass(frozen=True, slots=True)
 class RouterChoices:
-    """What a run asks, with the configuration filling in what the command line leaves open."""
+    """What a run asks, with the configuration filling in what the command line leaves open.
+
+    Above 0, `retrieve` is how many skills the `retriever` leaves for each prompt.
+    """
 
     models: tuple[str, ...]
     reps: int
@@ -24,6 +27,8 @@ class RouterChoices:
     template: str
     index: RouterIndex
     orders: Orders
+    retrieve: int = 0
+    retriever: str = "hybrid"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +50,8 @@ class RouterOptions:
     listing: str | None = None
     template: str | None = None
     index: RouterIndex | None = None
+    retrieve: int | None = None
+    retriever: str | None = None
     out: str | None = None
     reps: int | None = None
     orders: Orders = "cyclic"
@@ -72,4 +79,6 @@ def choices(given: RouterOptions, routing: RouterSettings) -> RouterChoices:
         template=routing.template if given.template is None else given.template,
         index=given.index or cast(RouterIndex, routing.indexing),
         orders=given.orders,
+        retrieve=routing.retrieve if given.retrieve is None else given.retrieve,
+        retriever=given.retriever or routing.retriever,
     )

@@ -32,7 +32,7 @@ def in_order(catalogue: Catalogue) -> tuple[ListedSkill, ...]:
 
 def listed_text(skill: ListedSkill) -> str:
     """The name of a skill as words, and what is listed of its description."""
-    return f"{spaced(skill.name)}\n{skill.text}"
+    return f"{spaced(skill.listed_as)}\n{skill.text}"
 
 
 def indexed(skill: ListedSkill, index: str) -> str:
@@ -168,7 +168,9 @@ def local_router(
     if "threshold" in setup.settings:
         threshold = Threshold(setup.settings["threshold"], GIVEN)
     else:
-        threshold = choose(lambda text: ranked(names, score(text), 1), setup.train, set(names), setup.criterion, default)
+        threshold = choose(
+            lambda text: ranked(names, score(text), 1), setup.train, set(names), setup.criterion, default
+        )
     whole = {"index": setup.index, **settings}
     return LocalRouter(tuple(names), score, threshold, setup.none_allowed, whole, explain, slow, at_end)
 

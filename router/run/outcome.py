@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from msgspec.structs import asdict
@@ -148,15 +149,21 @@ def read_attempt(
 
 
 def to_result(
-    prompt: Prompt, model: str, replication: int, order: Sequence[str], attempts: Sequence[Attempt]
+    prompt: Prompt,
+    model: str,
+    replication: int,
+    order: Sequence[str],
+    attempts: Sequence[Attempt],
+    meant: Mapping[str, str] = MappingProxyType({}),
 ) -> RoutingResult:
     """The result that the attempts at one call come to: the last one's answer, the cost of all of them.
 
-    `order` is the presentation. Tokens are those of all attempts, the raw usage and the duration those of the last.
+    `order` is the presentation, and `meant` the skills that listed names of others stand for. Tokens are those of all
+    attempts, the raw usage and the duration those of the last.
     """
     first, last = attempts[0], attempts[-1]
     places = {name: place for place, name in enumerate(order, 1)}
-    ranking = last.answer.ranking
+    ranking = tuple(meant.get(name, name) for name in last.answer.ranking)
     target = prompt.target
     return RoutingResult(
         prompt_id=prompt.prompt_id,

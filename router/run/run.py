@@ -56,12 +56,14 @@ class RouterRunner(RunnerWork[PlannedCall]):
         if spec in self.down:
             return
         if spec not in self._gone:
-            order = self._questions.order(call)
-            attempts = await self.ask(call.key, call.model, lambda number: self._questions.request(call, number), order)
+            order, names = self._questions.order(call), self._questions.answers(call)
+            attempts = await self.ask(call.key, call.model, lambda number: self._questions.request(call, number), names)
             if not attempts:
                 return
             if attempts[-1].status != "model_unavailable":
-                await self._settle(to_result(call.prompt, spec, call.replication, order, attempts))
+                await self._settle(
+                    to_result(call.prompt, spec, call.replication, order, attempts, self._questions.meant(call))
+                )
                 return
             self._gone.setdefault(spec, attempts[-1].reply.error)
         await self._settle(not_asked(call.prompt, spec, call.replication, self._gone[spec]))
