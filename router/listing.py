@@ -58,25 +58,40 @@ def catalogue(
     Raises UsageError for an unknown listing, for two skills of one name and for a skill that is called "none": answers
     could not tell them apart.
     """
-    host = _host(listing, hosts)
+    host = _find_host(listing, hosts)
     entries = [(skill, _listed(skill, names, sections)) for skill in sorted(skills, key=lambda skill: skill.path)]
     _distinct([listed for _, listed in entries])
     states = {listed.path: state for skill, listed in entries if (state := _absent(skill))}
     candidates = [listed for _, listed in entries if listed.path not in states]
-    shown = {listed.path: listed for listed in candidates}
+    absent = [replace(listed, state=states[listed.path], text="") for _, listed in entries if listed.path in states]
+    return _shown(candidates, absent, listing, host)
+
+
+def relist(whole: Catalogue, names: Collection[str], hosts: Sequence[Host] = ()) -> Catalogue:
+    """The listing of a part of a collection, by these names, as its host would list only that."""
+    host = _find_host(whole.listing, hosts)
+    candidates = [
+        replace(skill, state=FULL, text=skill.description if host else skill.text)
+        for skill in (*whole.shown, *whole.omitted)
+        if skill.name in names and skill.state not in (HIDDEN, UNREADABLE)
+    ]
+    return _shown(sorted(candidates, key=lambda skill: skill.path), (), whole.listing, host)
+
+
+def _shown(
+    candidates: Sequence[ListedSkill], absent: Sequence[ListedSkill], listing: str, host: Host | None
+) -> Catalogue:
+    """What a host shows of those that it may list, and who is not in it."""
+    shown, omitted = list(candidates), list(absent)
     if host:
         pairs = [(listed.listed_as, listed.description) for listed in candidates]
+        shown = []
         for listed, result in zip(candidates, simulate(pairs, host).skills, strict=True):
             if result.state == OMITTED:
-                states[listed.path] = OMITTED
-            shown[listed.path] = replace(listed, state=result.state, text=listed.description[: result.chars])
-    return Catalogue(
-        shown=tuple(shown[listed.path] for _, listed in entries if listed.path not in states),
-        listing=listing,
-        omitted=tuple(
-            replace(listed, state=states[listed.path], text="") for _, listed in entries if listed.path in states
-        ),
-    )
+                omitted.append(replace(listed, state=OMITTED, text=""))
+            else:
+                shown.append(replace(listed, state=result.state, text=listed.description[: result.chars]))
+    return Catalogue(tuple(shown), listing, tuple(sorted(omitted, key=lambda listed: listed.path)))
 
 
 def catalogue_digest(catalogue: Catalogue) -> str:
@@ -186,7 +201,7 @@ def _absent(skill: Skill) -> str:
     return HIDDEN if flag is not None and flag.value is True else ""
 
 
-def _host(listing: str, hosts: Sequence[Host]) -> Host | None:
+def _find_host(listing: str, hosts: Sequence[Host]) -> Host | None:
     if listing == FULL:
         return None
     known = {host.key: host for host in hosts}

@@ -75,7 +75,7 @@ def build_report(
             SharedName(name=name, skills=tuple(sorted(skills))) for name, skills in sheet.facts.shared.items()
         ),
     )
-    return map_values(report, _settled)
+    return map_values(report, settle)
 
 
 def _counts(sheet: RunScores) -> RouterCounts:
@@ -158,10 +158,10 @@ def _check(check: InstrumentRecord | None) -> CheckVerdicts | None:
     )
 
 
-def _settled(value: Any) -> Any:
+def settle(value: Any) -> Any:
     """A value as JSON can hold it: rounded, without NaN, half surrogate pairs and numpy's own numbers."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, float):
         return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None
-    return value if value is None or isinstance(value, bool | int | UnsetType) else _settled(value.item())
+    return value if value is None or isinstance(value, bool | int | UnsetType) else settle(value.item())

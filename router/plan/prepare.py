@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from skill_health.bench.budget import beyond_caps
+from skill_health.bench.budget import add_known, beyond_caps
 from skill_health.bench.prices import PriceTable, price_table
 from skill_health.bench.run_folder import RunLocation, find_place, revision_of
 from skill_health.discovery.hosts import hosts
@@ -192,9 +192,18 @@ def _check_note(plan: RouterPlan) -> list[str]:
 
 def short_caps(prepared: PreparedSweep, max_runs: int | None, max_usd: float | None) -> list[str]:
     """One line for each cap that the forecast passes."""
-    told = prepared.forecast
-    calls = sum(each.load.calls for each, model in zip(told.models, prepared.plan.models, strict=True) if model.wired)
-    return beyond_caps(calls, told.usd_low, max_runs, max_usd)
+    return short_totals([prepared], max_runs, max_usd)
+
+
+def short_totals(runs: Sequence[PreparedSweep], max_runs: int | None, max_usd: float | None) -> list[str]:
+    """One line for each cap that the forecasts of several runs pass together."""
+    calls = sum(
+        each.load.calls
+        for run in runs
+        for each, model in zip(run.forecast.models, run.plan.models, strict=True)
+        if model.wired
+    )
+    return beyond_caps(calls, add_known((run.forecast.usd_low for run in runs), 9), max_runs, max_usd)
 
 
 def read_inputs(given: RouterOptions) -> tuple[RouterInputs, tuple[Prompt, ...]]:

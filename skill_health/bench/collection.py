@@ -48,8 +48,8 @@ def name_skills(
     Of skills with the same name and the same SKILL.md, one counts. What becomes of others that are listed by the same
     name is for `namesakes` to say: "as-listed" keeps that name as the `shared` one of each, and puts its folder before
     it to tell them apart; "refuse" keeps them all, for the catalogue to refuse; "skip" keeps one, the first of those
-    with the fewest folders in their path; "path" puts each one's folder before its name in the listing, too. If `plain`,
-    names do not include plugins, and stand for folders that a program makes: "as-listed" is then "refuse".
+    with the fewest folders in their path; "path" puts each one's folder before its name in the listing. If `plain`,
+    names have no plugins and stand for folders that a program makes: "as-listed" is then "refuse".
     """
     namesakes = REFUSE if plain and namesakes == AS_LISTED else namesakes
     ordered = sorted(skills, key=lambda skill: (skill.path.count("/"), skill.path))
