@@ -240,8 +240,8 @@ def test_what_is_left_goes_on_with_the_same_shortlists(
 
 
 def test_another_k_or_router_is_another_run(call: Callable[..., int], collection: Path) -> None:
-    for given in (("--retriever", "lexical"), ("--retriever", "lexical:tfidf"), ("--retrieve", "3")):
-        assert call(*given) == 0
+    for options in (("--retriever", "lexical"), ("--retriever", "lexical:tfidf"), ("--retrieve", "3")):
+        assert call(*options) == 0
     assert len(list((collection / "reports" / "router").iterdir())) == 3
 
 
