@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.documents._record import Figure
 from skill_health.documents.router_curve import CurvePoint, RouterCurve
 from skill_health.text.blocks import Block, Items, Sentence, Table, TitleBlock
 from skill_health.text.numbers import NOTHING, count, quantity, share, with_n
@@ -43,6 +44,10 @@ def _row(curve: RouterCurve, point: CurvePoint) -> list[str]:
     spent = NOTHING if point.spent_usd is None else f"{point.spent_usd:,.4f}"
     return [
         f"{point.size:,}", with_n(share(point.top1), point.top1), with_n(share(point.top1_skill), point.top1_skill),
-        *stages, with_n(share(point.false_fire), point.false_fire), quantity(point.question_tokens),
-        quantity(point.input_tokens), quantity(point.cost_usd), spent,
+        *stages, with_n(share(point.false_fire), point.false_fire), _amount(point.question_tokens),
+        _amount(point.input_tokens), _amount(point.cost_usd), spent,
     ]  # fmt: skip
+
+
+def _amount(figure: Figure) -> str:
+    return with_n(quantity(figure), figure)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -43,8 +44,8 @@ def test_libraries_are_nested_and_keep_what_prompts_are_about(
     found = nested_libraries(Catalogue(tuple(skills)), PROMPTS, sizes, seed)
     assert [len(library.shown) for library in found] == sorted(set(sizes))
     names = [set(library.names) for library in found]
-    assert all(ABOUT <= each for each in names)
-    assert all(small < large for small, large in zip(names, names[1:], strict=False))
+    assert all(each >= ABOUT for each in names)
+    assert all(small < large for small, large in itertools.pairwise(names))
     again = nested_libraries(Catalogue(SKILLS), PROMPTS[::-1], sizes, seed)
     assert [library.shown for library in again] == [library.shown for library in found]
 
@@ -104,9 +105,7 @@ def server() -> Iterator[Loopback]:
 
 
 @pytest.fixture
-def collection(
-    write: Callable[[Mapping[str, str]], Path], server: Loopback, monkeypatch: pytest.MonkeyPatch
-) -> Path:
+def collection(write: Callable[[Mapping[str, str]], Path], server: Loopback, monkeypatch: pytest.MonkeyPatch) -> Path:
     records = [
         {"prompt_id": f"p{n}", "prompt": f"do thing {n:02} for me", "expected_primary_skill": f"skill-{n:02}"}
         for n in range(4)
@@ -201,7 +200,10 @@ def test_a_dry_run_asks_nothing_and_writes_nothing(
 
 
 def test_two_stages_have_a_curve_with_both(collection: Path, server: Loopback) -> None:
-    assert curve("--max-runs", "100", "--sizes", "4,24", "--retrieve", "3", "--retriever", "lexical", models="local:m") == 0
+    assert (
+        curve("--max-runs", "100", "--sizes", "4,24", "--retrieve", "3", "--retriever", "lexical", models="local:m")
+        == 0
+    )
     found = saved(collection)
     assert (found.retrieve, found.retriever) == (3, "lexical")
     for point in found.models[0].points:
@@ -212,7 +214,9 @@ def test_two_stages_have_a_curve_with_both(collection: Path, server: Loopback) -
     assert "retrieved" in as_markdown(blocks(found))
 
 
-def test_the_forms_say_the_same_and_no_markup_comes_from_names(collection: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_forms_say_the_same_and_no_markup_comes_from_names(
+    collection: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for form in ("text", "md", "json"):
         assert curve("--sizes", "4,24", "--format", form, models="lexical") == 0
         out = capsys.readouterr().out

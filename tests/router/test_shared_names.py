@@ -61,7 +61,9 @@ def test_a_host_lists_them_alike_and_folders_tell_them_apart(write: Write) -> No
         ("apps/api:deploy", "deploy"), ("tidy", "tidy"), ("apps/web:deploy", "deploy"),
     ]  # fmt: skip
     assert [prompt.expected for prompt in inputs.prompts] == ["apps/web:deploy", "apps/api:deploy", "tidy", None]
-    assert any(note.startswith("deploy: 1 name of 2 skills, listed by the same name as hosts do") for note in inputs.notes)
+    assert any(
+        note.startswith("deploy: 1 name of 2 skills, listed by the same name as hosts do") for note in inputs.notes
+    )
 
 
 FOLDERS = st.lists(

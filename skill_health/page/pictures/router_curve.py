@@ -14,9 +14,9 @@ from skill_health.page.model import NumberTable, Origins, Page, PageCell, Pictur
 from skill_health.page.pictures import _specs as vl
 from skill_health.page.pictures._caveats import caveated_picture
 from skill_health.text.near import list_some
-from skill_health.text.numbers import quantity
+from skill_health.text.numbers import quantity, with_n
 
-QUESTION, ORDER = 2, 30
+QUESTION, ORDER = 2, 25
 MOST = len(SERIES)
 """So many models are drawn; each has a colour of its own."""
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left", "triangle-right")
@@ -89,7 +89,7 @@ def _rows(origins: Origins, model: ModelCurve) -> Iterator[tuple[PageCell, ...]]
 def _amount(origins: Origins, figure: Figure) -> PageCell:
     if figure.value is None:
         return text_cell(quantity(figure))
-    return PageCell(quantity(figure), figure.value, origins.of(figure))
+    return PageCell(with_n(quantity(figure), figure), figure.value, origins.of(figure))
 
 
 def _spec(curve: RouterCurve, drawn: list[CurvedModel]) -> vl.Spec:
@@ -120,7 +120,12 @@ def _costs(name: str, point: CurvePoint) -> Iterator[vl.Spec]:
 
 def _panel(values: list[vl.Spec], looks: dict[str, tuple[str, str]], percent: bool) -> vl.Spec:
     color, shape = vl.looks("series", looks, looks)
-    x = vl.channel("size", title="skills in the library", scale={"type": "log"}, axis={"tickCount": 5, "format": "~s"})
+    x = vl.channel(
+        "size",
+        title="skills in the library",
+        scale={"type": "log", "nice": False, "padding": 8},
+        axis={"tickCount": 5, "format": "~s"},
+    )
     axis = vl.percent_axis("% of calls") if percent else {"title": None, "axis": {"grid": True, "tickCount": 4}}
     y = vl.channel("value", **axis)
     layers = [
