@@ -96,7 +96,7 @@ def _check(given: RouterOptions) -> InstrumentCheck:
 
     inputs = load_inputs(
         given.paths, given.config_file, given.prompt_files, given.listing,
-        namesakes=given.namesakes,
+        namesakes=given.namesakes, index=given.index, retrieve=given.retrieve,
     )  # fmt: skip
     routing = inputs.config.router
     chosen, prices = choices(given, routing), price_table(routing)

@@ -7,11 +7,14 @@ clause belong to a sibling, so they are left out of what is searched.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from skill_health.router.records import ListedSkill
 from skill_health.text.patterns import lazy
 
-DESCRIPTION, BODY, CONTENT = "description", "body", "content"
+DESCRIPTION: Final = "description"
+BODY: Final = "body"
+CONTENT: Final = "content"
 
 _CLAUSE = lazy(r"(?<=[.;!?])\s+|(?<=[。；！？])|\n|\s[—–]\s")
 _AGAINST = lazy(

@@ -8,6 +8,7 @@ from typing import cast
 
 from skill_health.config.settings import RouterSettings
 from skill_health.documents.router_manifest import RouterIndex
+from skill_health.router.lexicon.fields import CONTENT, DESCRIPTION
 from skill_health.router.plan.orders import Orders
 from skill_health.router.records import Mode
 
@@ -68,6 +69,17 @@ class RouterOptions:
     format_: str = "text"
 
 
+def index_of(index: RouterIndex | None, retrieve: int | None, routing: RouterSettings) -> RouterIndex:
+    """What local routers read: what is asked for, else as configured.
+
+    Where nothing is, that is what is listed; but a first of two stages, which shows nobody what it reads, searches all.
+    """
+    stages = routing.retrieve if retrieve is None else retrieve
+    if index or routing.indexing != DESCRIPTION or not stages:
+        return index or cast(RouterIndex, routing.indexing)
+    return CONTENT
+
+
 def choices(given: RouterOptions, routing: RouterSettings) -> RouterChoices:
     """The settings in force: the command line's, else the configuration's."""
     return RouterChoices(
@@ -77,7 +89,7 @@ def choices(given: RouterOptions, routing: RouterSettings) -> RouterChoices:
         mode=given.mode or cast(Mode, routing.mode),
         listing=routing.listing if given.listing is None else given.listing,
         template=routing.template if given.template is None else given.template,
-        index=given.index or cast(RouterIndex, routing.indexing),
+        index=index_of(given.index, given.retrieve, routing),
         orders=given.orders,
         retrieve=routing.retrieve if given.retrieve is None else given.retrieve,
         retriever=given.retriever or routing.retriever,

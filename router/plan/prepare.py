@@ -216,7 +216,7 @@ def read_inputs(given: RouterOptions) -> tuple[RouterInputs, tuple[Prompt, ...]]
     where = (given.paths, given.config_file, given.prompt_files, given.listing)
     inputs = everything = load_inputs(
         *where, prompt_ids=given.prompt_ids, skills=given.skills, splits=given.split, namesakes=given.namesakes,
-        field_map=given.field_map, index=given.index,
+        field_map=given.field_map, index=given.index, retrieve=given.retrieve,
     )  # fmt: skip
     if given.prompt_ids or given.skills or given.split:
         everything = load_inputs(*where, namesakes=given.namesakes, field_map=given.field_map)

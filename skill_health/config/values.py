@@ -108,7 +108,9 @@ CHOICES = {
     "router.namesakes": ("as-listed", "refuse", "skip", "path"), "effectiveness.hint": ("no", "also", "only"),
     "effectiveness.network": ("gateway", "scripts", "all"),
 }  # fmt: skip
-NOT_EMPTY = frozenset(("profile", "daily.reports", "per-path.glob", "router.listing", "router.template"))
+NOT_EMPTY = frozenset(
+    ("profile", "daily.reports", "per-path.glob", "router.listing", "router.template", "router.retriever")
+)
 PROVIDER_POSITIVE = ("concurrency", "max-output-tokens", "timeout", "idle-timeout")
 # Whole numbers may be 0 except these; every other number of the configuration is a share.
 AT_LEAST_ONE = frozenset(

@@ -76,11 +76,7 @@ class RecallAt(Record, frozen=True, kw_only=True):
 
 
 class StageFigures(Record, frozen=True, kw_only=True):
-    """The second of two stages, over a model's scored calls for which a skill applies.
-
-    The right skill comes first only where it was retrieved, so that `retrieved` times `ranked` is the model's top-1 on
-    these calls.
-    """
+    """The second of two stages, over calls for which a skill applies; retrieved x ranked is product."""
 
     retrieved: Figure
     """The share of calls whose right skill was retrieved."""
@@ -199,9 +195,7 @@ class ModelRoutingReport(Record, frozen=True, kw_only=True):
     stages: StageFigures | UnsetType = UNSET
     """Where the model saw only what a first stage left."""
     ambiguous: Figure | UnsetType = UNSET
-    """The share of calls that picked a name which the right skill shares with others: not counted as right, and at most
-    what they would add to top-1. Absent where no name is shared.
-    """
+    """The share of calls that picked a name which the right skill shares with others, and are not counted as right."""
 
 
 class RouterCoverage(Record, frozen=True, kw_only=True):
