@@ -56,11 +56,11 @@ class RoutingRunFacts:
 
     def asked(self, prompt_id: str) -> tuple[str, ...]:
         """The skills that a prompt's question lists."""
-        return self.shortlists[prompt_id] if self.depth else tuple(self.shown)
+        return self.shortlists.get(prompt_id, ()) if self.depth else tuple(self.shown)
 
     def lists(self, skill: str | None, prompt_id: str) -> bool:
         """Whether a prompt's question lists a skill."""
-        return skill in self.shown and (not self.depth or skill in self.shortlists[prompt_id])
+        return skill in self.shown and (not self.depth or skill in self.shortlists.get(prompt_id, ()))
 
     @property
     def tested(self) -> tuple[Prompt, ...]:
@@ -97,7 +97,11 @@ def _shortlists(manifest: RouterManifest) -> dict[str, tuple[str, ...]]:
     if not manifest.retrieval:
         return {}
     names = [skill.name for skill in manifest.catalogue]
-    return {prompt: tuple(names[at] for at in places) for prompt, places in manifest.retrieval.shortlists.items()}
+    # A manifest that somebody has edited may say anything.
+    return {
+        prompt: tuple(names[at] for at in places if at < len(names))
+        for prompt, places in manifest.retrieval.shortlists.items()
+    }
 
 
 def _listed(skills: Iterable[CatalogueSkill]) -> dict[str, ListedSkill]:

@@ -100,7 +100,7 @@ def positions(sheet: RunScores) -> dict[str, Tables]:
                 if key not in places:
                     order = presentation(facts.asked(prompt_id), prompt_id, key[0], key[1], facts.seed, facts.orders)
                     places[key] = {name: at for at, name in enumerate(order, 1)}
-            own.append([[places[key][result.ranking[0]] for key in keys] for result in results])
+            own.append([[places[key].get(result.ranking[0], 0) for key in keys] for result in results])
             if any(own[-1][at][at] != result.picked_position for at, result in enumerate(results)):
                 del tables[spec]
     return dict(tables)

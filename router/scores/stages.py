@@ -34,7 +34,7 @@ def retrieval(manifest: RouterManifest, facts: RoutingRunFacts) -> RetrievalRepo
 
 
 def _recall(prompts: Sequence[Prompt], facts: RoutingRunFacts, depth: int) -> RecallAt:
-    hits = [prompt.expected in facts.shortlists[prompt.prompt_id][:depth] for prompt in prompts]
+    hits = [prompt.expected in facts.asked(prompt.prompt_id)[:depth] for prompt in prompts]
     return RecallAt(
         depth=depth,
         prompts=_over(prompts, hits, lambda prompt: facts.clusters[prompt.prompt_id]),

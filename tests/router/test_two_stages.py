@@ -284,3 +284,24 @@ def test_a_missing_extra_says_what_needs_none(monkeypatch: pytest.MonkeyPatch) -
 def test_a_retrieval_is_part_of_what_a_manifest_freezes() -> None:
     frozen = Retrieval(2, "lexical", "description", {}, {"p": ("maps-work", "bees-work")}).freeze(Catalogue(SKILLS))
     assert (frozen.k, frozen.shortlists["p"]) == (2, (1, 7))
+
+
+def test_a_manifest_that_was_edited_costs_figures_and_no_crash(
+    call: Callable[..., int], collection: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call() == 0
+    folder = the_run(collection)
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    for damage in ({}, {"p0": [999_999_999, 0]}, {"p0": []}):
+        manifest["retrieval"]["shortlists"] = damage
+        (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+        capsys.readouterr()
+        assert group.main(["report", str(folder), "--format", "json"], standalone_mode=False) == 0
+        report = json.loads(capsys.readouterr().out)
+        assert report["retrieval"]["recall"][-1]["prompts"]["value"] <= 1 / 9 + 1e-9
+    with pytest.raises(UsageError, match="cannot be resumed"):
+        call("--resume", folder.name)
+    manifest["retrieval"]["shortlists"] = {"p0": [-1]}
+    (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    with pytest.raises(UsageError, match="is not a manifest of ours"):
+        group.main(["report", str(folder)], standalone_mode=False)
