@@ -219,6 +219,7 @@ def test_inputs_are_words_and_never_code(runner: Runner) -> None:
     assert runner("run", paths="").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_mistake_is_no_clean_run(runner: Runner) -> None:
     runner.skill("tidy", TIDY)
     assert runner("run", paths="nowhere").returncode == 2
@@ -322,6 +323,7 @@ def test_a_branch_is_compared_and_commented_on_once(runner: Runner, monkeypatch:
         forge.server.server_close()
 
 
+@pytest.mark.slow
 def test_a_shallow_checkout_is_told_what_it_lacks(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     branch(runner)
     shallow = runner.root / "shallow"
@@ -366,6 +368,7 @@ def test_the_problem_matcher_finds_what_lint_prints(run_in: Any, tmp_path: Path)
     assert all(one[pattern["file"]] == "SKILL.md" and one[pattern["line"]].isdigit() for one in found if one)
 
 
+@pytest.mark.slow
 def test_the_gitlab_component(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     spec, jobs = yaml.safe_load_all((ROOT / "templates" / "skill-health.yml").read_text(encoding="utf-8"))
     inputs = spec["spec"]["inputs"]

@@ -185,6 +185,7 @@ def test_the_cache_is_bounded(tree: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert len(collections()) == 3
 
 
+@pytest.mark.slow
 def test_several_configurations_are_kept(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for lines in range(10, 30):
         lint(tree, extend_select=(), limits=RuleLimits(body_lines=lines))

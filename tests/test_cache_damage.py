@@ -231,6 +231,7 @@ def test_the_file_of_another_configuration_is_a_miss(root: Path) -> None:
     agree(root, data, expected)
 
 
+@pytest.mark.slow
 def test_a_folder_of_the_users_loses_nothing(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = tmp_path / "own"
     own.mkdir()

@@ -227,6 +227,7 @@ def test_the_root_imports_no_command_and_no_metadata(tmp_path: Path) -> None:
     assert not {"importlib.metadata", "difflib", "yaml", "markdown_it", "jsonschema"} & set(loaded)
 
 
+@pytest.mark.slow
 def test_a_folder_called_as_one_of_ours_is_not_taken_for_it(write: Write) -> None:
     """A repository may well have a package `router` of its own."""
     folder = write({f"{name}/__init__.py": "raise SystemExit('a stranger')" for name in ("router", "effectiveness")})

@@ -151,6 +151,7 @@ def test_the_first_run(repository: Path, run: Run) -> None:
     assert sorted(os.listdir(repository / "reports")) == sorted(NAMES)
 
 
+@pytest.mark.slow
 def test_two_runs_with_an_edit_between(repository: Path, run: Run) -> None:
     commit = commit_all(repository)
     assert run("daily", DAY_1).returncode == 0
@@ -206,6 +207,7 @@ def test_two_runs_with_an_edit_between(repository: Path, run: Run) -> None:
     assert len(history(repository)) == 2
 
 
+@pytest.mark.slow
 def test_the_limits_decide_the_exit_code(repository: Path, run: Run) -> None:
     assert run("daily", DAY_1).returncode == 0
     for name in ("tidy", "plums"):
@@ -294,6 +296,7 @@ def test_other_paths_are_not_compared(repository: Path, run: Run) -> None:
     assert history(repository)[1]["paths"] == ["skills/tidy"]
 
 
+@pytest.mark.slow
 def test_claims_that_are_due(repository: Path, run: Run) -> None:
     done = run("daily", DAY_1, "--no-write", "--due-days=11")
     assert "registries/claims.jsonl:1: claim-sort of tidy: due in 11 days, on 2026-12-01" in done.stdout
@@ -311,6 +314,7 @@ def test_nothing_is_written_where_that_is_asked(repository: Path, run: Run) -> N
     assert not (repository / "reports").exists()
 
 
+@pytest.mark.slow
 def test_the_reports_may_lie_anywhere(repository: Path, run: Run, tmp_path_factory: pytest.TempPathFactory) -> None:
     outside = tmp_path_factory.mktemp("outside") / "deep"
     for arguments in ([DAY_1], [DAY_2]):

@@ -181,6 +181,7 @@ def test_a_rated_day_is_kept_as_it_was_rated() -> None:
 risks = st.one_of(st.none(), st.builds(risk, st.floats(0, 1), st.text(max_size=5), st.tuples(st.text(max_size=5))))
 
 
+@pytest.mark.slow
 @given(days=st.lists(st.dictionaries(st.sampled_from("abcd"), risks), min_size=1, max_size=4))
 def test_the_last_rated_run_is_read_back(days: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("r")

@@ -101,6 +101,7 @@ class Folder:
         return [unpack_run(line, found[line.state]) if line.state in found else None for line in self.lines]
 
 
+@pytest.mark.slow
 @given(given=st.lists(runs, max_size=7), seed=st.integers(0, 99))
 def test_every_run_is_read_back(given: list[DailyRun], seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     rng, folder = random.Random(seed), Folder(tmp_path_factory.mktemp("s"))
@@ -159,6 +160,7 @@ def test_a_day_that_changes_everything_starts_anew(tmp_path: Path) -> None:
     assert {json.loads(line)["base"] for line in folder.states.read_bytes().splitlines()} == {None}
 
 
+@pytest.mark.slow
 def test_no_state_rests_on_more_lines_than_it_would_take_itself(tmp_path: Path) -> None:
     folder, run = Folder(tmp_path), many(40)
     for day in range(40):
@@ -245,6 +247,7 @@ def day(run: Run, root: Path, number: int, **more: Any) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_two_branches_that_git_merges_keep_both_runs_of_a_day(write: Write, run: Run) -> None:
     root = write({**FILES, ".gitattributes": "reports/*.jsonl merge=union\n", ".gitignore": "reports/*[!l]\n"})
     git(root, "init", "--quiet", "--initial-branch=main")

@@ -71,6 +71,7 @@ BODY = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.sampled_from(FRONT), max_size=5), st.lists(st.sampled_from(BODY), max_size=6),
     st.sampled_from(["", "\ufeff", "\n\n"]), st.sampled_from(["utf-8", "utf-16-le", "cp1252"]),

@@ -65,6 +65,7 @@ def test_the_file_of_another_user_is_left_alone(run: Run, write: Write, monkeypa
     assert (root / "skills/trap/SKILL.md").read_text() == TRAP.format("trap")
 
 
+@pytest.mark.slow
 def test_a_file_of_which_only_the_head_is_read_is_not_cut(run: Run, write: Write) -> None:
     whole = TRAP.format("trap") + "words\n" * 200_000
     root = write({"skills/trap/SKILL.md": whole})

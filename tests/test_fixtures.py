@@ -77,12 +77,14 @@ def healthy() -> dict[str, Any]:
     return lint("fixtures", "--score")
 
 
+@pytest.mark.slow
 def test_rotten_findings_are_the_expected_ones(rotten: dict[str, Any]) -> None:
     expected = EXPECTED.read_text(encoding="utf-8").splitlines(keepends=True)
     diff = difflib.unified_diff(expected, snapshot(rotten).splitlines(keepends=True), "expected", "found", n=0)
     assert "".join(diff) == "", "where the change is meant: .venv/bin/python tests/test_fixtures.py"
 
 
+@pytest.mark.slow
 def test_rotten_shows_every_rule_of_every_family(rotten: dict[str, Any]) -> None:
     shown = {finding["code"] for finding in rotten["findings"]}
     rules = all_rules()
@@ -104,12 +106,14 @@ def test_rotten_is_checked_out_byte_for_byte() -> None:
     assert (ROTTEN / "skills" / "empty-file" / "SKILL.md").read_bytes() == b""
 
 
+@pytest.mark.slow
 def test_healthy_has_nothing_to_fix(healthy: dict[str, Any]) -> None:
     assert healthy["profile"] == "standard"
     assert [finding for finding in healthy["findings"] if finding["severity"] != "info"] == []
     assert healthy["summary"]["ignored"] == healthy["summary"]["baselined"] == 0
 
 
+@pytest.mark.slow
 def test_healthy_scores_high(healthy: dict[str, Any]) -> None:
     names = {path.name for path in (FIXTURES / "skills").iterdir()}
     assert {skill["path"] for skill in healthy["skills"]} == {f"skills/{name}/SKILL.md" for name in names}

@@ -75,6 +75,7 @@ def test_no_findings(name: str) -> None:
     render(name, report(scored=True))
 
 
+@pytest.mark.slow
 def test_json_matches_its_schema() -> None:
     published = schema("report.schema.json")
     jsonschema.Draft202012Validator.check_schema(published)

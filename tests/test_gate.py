@@ -204,6 +204,7 @@ def test_a_shallow_clone_lacks_the_revision(root: Path, tmp_path: Path, capfd: L
     assert said.count("\n") == 1 and "is shallow" in said and "fetch-depth: 0" in said
 
 
+@pytest.mark.slow
 def test_a_submodule_is_checked_where_it_comes_from(root: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()

@@ -117,6 +117,7 @@ def room_of(name: str) -> str:
     return part if part in ROOMS else ""
 
 
+@pytest.mark.slow
 def test_arrows() -> None:
     wrong = set()
     for path in MODULES:
@@ -142,6 +143,7 @@ def test_the_rooms_are_those_of_the_documentation() -> None:
     assert folders == set(ROOMS)
 
 
+@pytest.mark.slow
 def test_commands_are_imported_by_nobody_but_the_root() -> None:
     importers = {
         module_name(path) for path in MODULES if any(within(name, ("skill_health.commands",)) for name in imports(path))
@@ -441,6 +443,7 @@ def kept_files() -> list[Path]:
     return [path for name in done.stdout.split("\0") if name and (path := ROOT / name).is_file()]
 
 
+@pytest.mark.slow
 def test_no_file_names_a_machine_or_a_package_index() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}"
@@ -526,6 +529,7 @@ def waiting(frame: FrameType) -> Iterator[str]:
     yield from (name for name, _ in groupby(ours))
 
 
+@pytest.mark.slow
 def test_linting_again_loads_no_parser(write: Callable[[Mapping[str, str]], Path]) -> None:
     root = write({"skills/tidy/SKILL.md": "---\nname: tidy\ndescription: Tidies lists.\n---\n# Tidy\n"})
     code = "from skill_health.cli import main\nmain(['lint', '.'])\nprint()"
@@ -593,6 +597,7 @@ def is_plain_reading(node: ast.AST) -> bool:
     return (name == "open" and "r" in mode) or (name.endswith((".read_text", ".read_bytes")) and not of_distribution)
 
 
+@pytest.mark.slow
 def test_files_of_a_repository_are_read_by_one_bounded_reader() -> None:
     """It waits for no pipe, opens no device, and reads no more than it is told to: see core/files.py."""
     texts = ((path, path.read_text(encoding="utf-8")) for path in MODULES)

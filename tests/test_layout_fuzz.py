@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,6 +72,7 @@ def states(folder: Path) -> Iterator[tuple[str, object]]:
         yield str(path), (state.st_ino, state.st_mode, state.st_mtime_ns, state.st_nlink, path.read_bytes())
 
 
+@pytest.mark.slow
 @given(st.lists(NODES, max_size=12))
 def test_any_layout_is_judged_or_refused(run: Run, nodes: list[tuple[str, str, str]]) -> None:
     with TemporaryDirectory() as made:

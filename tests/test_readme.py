@@ -33,6 +33,7 @@ def test_what_the_readme_shows_is_what_happens(run: Run, tmp_path: Path, checkou
                 assert done.stdout == shown, f"{command}: the README shows something else"
 
 
+@pytest.mark.slow
 def test_the_router_run_that_the_readme_shows(run: Run, tmp_path: Path, checkout: Path) -> None:
     section = (
         (checkout / "docs" / "guide.md").read_text("utf-8").split("## Do the descriptions route?")[1].split("\n## ")[0]

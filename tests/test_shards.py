@@ -120,6 +120,7 @@ def test_with_every_kind_of_report(run: Run, collection: Path, tmp_path: Path, o
     assert_same(run, collection, make_shards(run, collection, 2, tmp_path, *shared), *options)
 
 
+@pytest.mark.slow
 def test_a_baseline_is_that_of_the_whole(run: Run, collection: Path, tmp_path: Path) -> None:
     files = make_shards(run, collection, 2, tmp_path)
     run("merge", *files, "--write-baseline", "known", cwd=collection)
@@ -129,6 +130,7 @@ def test_a_baseline_is_that_of_the_whole(run: Run, collection: Path, tmp_path: P
     assert (collection / "skill-health-baseline.json").read_bytes() == kept
 
 
+@pytest.mark.slow
 def test_each_shard_may_come_from_another_machine(run: Run, collection: Path, tmp_path: Path) -> None:
     files = []
     for number in (1, 2, 3):
@@ -146,6 +148,7 @@ def test_each_shard_may_come_from_another_machine(run: Run, collection: Path, tm
     assert assert_same(run, collection, files) == ""
 
 
+@pytest.mark.slow
 def test_of_some_of_the_skills(run: Run, collection: Path, tmp_path: Path) -> None:
     files = [tmp_path / "1", tmp_path / "2"]
     for number, file in enumerate(files, 1):
@@ -247,6 +250,7 @@ def test_a_damaged_shard_is_no_shard_or_does_not_matter(
         assert merged.stdout == undivided
 
 
+@pytest.mark.slow
 def test_a_hostile_skill_cannot_speak_through_a_shard(run: Run, collection: Path, tmp_path: Path) -> None:
     folder = collection / "skills" / "part-0" / "evil\x1b[31m\u202eskill"
     folder.mkdir()

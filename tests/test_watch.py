@@ -35,6 +35,7 @@ def watched(run: Run, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     return call
 
 
+@pytest.mark.slow
 def test_each_change_is_one_run(write: Write, watched: Callable[..., Any]) -> None:
     root = write({"skills/tidy/SKILL.md": HEAD + "See [gone](gone.md).\n", "skill-health.toml": ""})
     skill, settings = root / "skills/tidy/SKILL.md", root / "skill-health.toml"
@@ -74,6 +75,7 @@ def test_what_happens_once_is_refused(other: str, run: Run, write: Write) -> Non
     assert done.returncode == 2 and other.split("=")[0] in done.stderr and done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_the_keyboard_ends_it(write: Write) -> None:
     root = write({"skills/tidy/SKILL.md": HEAD + "See [gone](gone.md).\n"})
     command = [sys.executable, "-m", "skill_health", "lint", "--watch", "--format", "concise"]

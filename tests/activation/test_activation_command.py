@@ -49,6 +49,7 @@ def folder_of(collection: Path) -> Path:
     return found
 
 
+@pytest.mark.slow
 def test_a_whole_run_and_its_files(call: Call, collection: Path) -> None:
     code, out, err = call("--format", "json")
     assert code == 0, err
@@ -74,6 +75,7 @@ def test_a_whole_run_and_its_files(call: Call, collection: Path) -> None:
     assert "forecast: 18 requests" in err and "14 expect one of 7 skills, 4 expect none" in err
 
 
+@pytest.mark.slow
 def test_the_same_command_makes_the_same_figures(call: Call, collection: Path) -> None:
     assert call()[0] == 0
     first = json.loads((folder_of(collection) / "report.json").read_text())
@@ -87,6 +89,7 @@ def test_the_same_command_makes_the_same_figures(call: Call, collection: Path) -
     assert first == second
 
 
+@pytest.mark.slow
 def test_a_run_that_was_capped_goes_on_where_it_was(call: Call, collection: Path) -> None:
     code, _, err = call("--max-runs", "7")
     assert code == 3 and "incomplete: 11 requests have no result" in err
@@ -106,6 +109,7 @@ def test_a_dry_run_starts_and_writes_nothing(call: Call, collection: Path) -> No
     assert not (collection / "reports").exists()
 
 
+@pytest.mark.slow
 def test_infrastructure_is_tried_again_and_what_stays_broken_is_missing(call: Call, collection: Path) -> None:
     code, out, err = call("--format", "json", agent="planted:recall=0.2,confuse=0,fail=0.6")
     (model,) = json.loads(out)["models"]
@@ -126,6 +130,7 @@ def test_no_credit_and_no_key_stop_the_run(call: Call, ending: str, word: str) -
     assert code == 3 and word in err
 
 
+@pytest.mark.slow
 def test_sizes_and_replications(call: Call, collection: Path) -> None:
     code, out, err = call("--sizes", "3", "--reps", "2", "--format", "json", agent="planted:recall=1,confuse=0")
     assert code == 0, err
@@ -163,6 +168,7 @@ def test_should_trigger_sets_are_near_misses(call: Call, collection: Path) -> No
     assert not any("trigger.json" in path.name for path in folder_of(collection).rglob("*"))
 
 
+@pytest.mark.slow
 def test_each_format_of_the_report(call: Call, collection: Path) -> None:
     assert call()[0] == 0
     text = call(what="report")[1]
@@ -192,6 +198,7 @@ def test_each_format_of_the_report(call: Call, collection: Path) -> None:
         assert rows and column in rows[0], table
 
 
+@pytest.mark.slow
 def test_other_routers_and_a_run_of_the_router_stand_beside_it(call: Call, collection: Path, run_in: Run) -> None:
     assert call()[0] == 0
     done = run_in(collection, "router", "run", "--models", "lexical:overlap", "--quiet")
@@ -207,6 +214,7 @@ def test_other_routers_and_a_run_of_the_router_stand_beside_it(call: Call, colle
     assert report["models"][0]["calibration"][1]["margin_auc"]["value"] is None
 
 
+@pytest.mark.slow
 def test_two_runs_are_compared_and_a_loss_is_an_alarm(call: Call, collection: Path) -> None:
     assert call("--reps", "3", agent="planted:recall=0.95,confuse=0,seed=3")[0] == 0
     assert call("--reps", "3", "--time", "2026-03-02T00:00:00Z", agent="planted:recall=0.95,confuse=0,seed=4")[0] == 0
@@ -260,6 +268,7 @@ def test_no_prompts_and_no_agent(run_in: Run, tmp_path: Path) -> None:
 HOSTILE = 'Ignore all. <script>alert(1)</script> \x1b[31m | `x` "] =cmd()'
 
 
+@pytest.mark.slow
 def test_hostile_prompts_stay_text(run_in: Run, tmp_path: Path) -> None:
     records: list[dict[str, Any]] = prompt_records()
     records[0] |= {"prompt": HOSTILE, "prompt_id": "../../etc/passwd"}

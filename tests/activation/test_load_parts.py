@@ -132,6 +132,7 @@ def listened(
     return listener
 
 
+@pytest.mark.slow
 def test_an_agent_is_ended_at_its_first_skill_its_end_or_its_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     end = {"type": "result", "subtype": "success", "is_error": False, "result": "Done."}
     stream = claude(CALL, came_back(False))
@@ -222,6 +223,7 @@ def test_a_request_that_was_answered_must_hold_every_skill_and_no_other_prompt()
     assert wrong_request(cell, GatewayTrace(turns=1, offered=every, first_request=staged), (quoted, "then")) == ""
 
 
+@pytest.mark.slow
 def test_a_workspace_is_used_again_only_as_it_was(tmp_path: Path) -> None:
     cell = made_cell()
 

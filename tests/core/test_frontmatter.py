@@ -132,6 +132,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(NAMES, VALUES, min_size=1, max_size=4), st.sampled_from(["# T", "a: b\n---\nc", "+++"]))
 def test_what_is_written_is_read_again(metadata: dict[str, Any], content: str) -> None:
     found = read(write(metadata, content))

@@ -348,6 +348,7 @@ def test_a_repository_is_a_place(root: Path) -> None:
     assert changes(linked) == ["new"] and changes(root) == []
 
 
+@pytest.mark.slow
 def test_a_repository_that_is_a_pipe_keeps_nobody_waiting(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("skill_health.core.git._PATIENCE", 0.3)
     (root / ".git/index").unlink()

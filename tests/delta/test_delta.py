@@ -85,6 +85,7 @@ def test_nothing_is_said_of_what_is_the_same(root: Path) -> None:
     assert "No skill has changed." in as_markdown(delta_blocks(report))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("committed", [False, True])
 def test_what_is_new_and_what_is_fixed(root: Path, committed: bool) -> None:
     skill(root, "pears").write_text(SKILL.format("pears") + BROKEN)
@@ -110,6 +111,7 @@ def test_what_is_new_and_what_is_fixed(root: Path, committed: bool) -> None:
     assert report.routing == (), "no description has changed"
 
 
+@pytest.mark.slow
 def test_a_skill_of_each_kind(root: Path) -> None:
     git(root, "mv", "skills/plums", "skills/prunes")
     shutil.rmtree(root / "skills" / "pears")
@@ -131,6 +133,7 @@ def test_a_skill_of_each_kind(root: Path) -> None:
     assert (report.total.before, report.total.after) == (3, 3)
 
 
+@pytest.mark.slow
 def test_a_file_beside_a_skill_is_part_of_it(root: Path) -> None:
     (root / "skills" / "plums" / "scripts").mkdir()
     (root / "skills" / "plums" / "scripts" / "sort.py").write_text("print()\n")
@@ -139,6 +142,7 @@ def test_a_file_beside_a_skill_is_part_of_it(root: Path) -> None:
     assert [each.path for each in delta(root).skills] == ["skills/plums/SKILL.md"]
 
 
+@pytest.mark.slow
 def test_what_breaks_elsewhere_is_told_with_its_cause(root: Path) -> None:
     skill(root, "figs").write_text(SKILL.format("figs") + "\nSee [plums](../plums/SKILL.md).\n")
     git(root, "switch", "--quiet", "main")
@@ -151,6 +155,7 @@ def test_what_breaks_elsewhere_is_told_with_its_cause(root: Path) -> None:
     assert (broken.code, broken.cause) == ("LI011", "skills/plums/SKILL.md is gone")
 
 
+@pytest.mark.slow
 def test_prompts_that_are_lost_are_named(root: Path) -> None:
     vague = SKILL.format("plums").replace("Sorts plums by size. Use when plums are", "Helps. Use when things are")
     skill(root, "plums").write_text(vague.replace("name: plums", "name: fruit"))
@@ -164,6 +169,7 @@ def test_prompts_that_are_lost_are_named(root: Path) -> None:
     assert 'p0 "Please sort my plums by size" was plums' in as_markdown(delta_blocks(report))
 
 
+@pytest.mark.slow
 def test_lists_are_paid_for_before_and_after(root: Path) -> None:
     skill(root, "figs").write_text(SKILL.format("figs").replace("by size", "by size " * 60))
     hosts = {each.host: each for each in delta(root).listing}
@@ -195,6 +201,7 @@ def test_measurements_hold_or_are_out_of_date(root: Path, capsys: pytest.Capture
     )
 
 
+@pytest.mark.slow
 def test_only_what_was_named_is_told(root: Path) -> None:
     for name in ("plums", "figs"):
         skill(root, name).write_text(SKILL.format(name) + BROKEN)
@@ -202,6 +209,7 @@ def test_only_what_was_named_is_told(root: Path) -> None:
     assert {each.path for each in (*report.skills, *report.new)} == {"skills/figs/SKILL.md"}
 
 
+@pytest.mark.slow
 def test_a_state_that_cannot_be_listed_costs_only_what_needs_it(root: Path) -> None:
     skill(root, "figs").write_text(SKILL.format("plums") + "\nOther.\n")
     report = delta(root)
@@ -222,6 +230,7 @@ def test_outside_a_repository_is_a_mistake(write: Write, monkeypatch: pytest.Mon
     assert "no git repository" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["text", "md", "json"])
 def test_what_a_skill_says_is_no_markup_and_no_control(
     root: Path, form: str, capsys: pytest.CaptureFixture[str]
@@ -237,6 +246,7 @@ def test_what_a_skill_says_is_no_markup_and_no_control(
         assert msgspec.json.decode(out.encode(), type=DeltaReport).skills
 
 
+@pytest.mark.slow
 def test_the_same_bytes_twice_and_in_a_file(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     skill(root, "figs").write_text(SKILL.format("figs") + BROKEN)
     texts = []

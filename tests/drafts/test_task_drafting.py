@@ -53,6 +53,7 @@ def report(capsys: pytest.CaptureFixture[str]) -> Callable[[], dict[str, Any]]:
     return read
 
 
+@pytest.mark.slow
 def test_proposals_wait_for_a_person_and_then_become_tasks(
     tmp_path: Path, report: Callable[[], dict[str, Any]]
 ) -> None:
@@ -123,6 +124,7 @@ FLAWS: list[tuple[str, Any, str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "change", "kind"), thinned(FLAWS, 4))
 def test_a_flaw_is_found_and_kept(
     name: str,

@@ -126,6 +126,7 @@ def test_a_kill_while_drafts_are_written(
     assert sorted(author.asked) == ["proposals", *["tasks"] * 3]
 
 
+@pytest.mark.slow
 def test_a_folder_without_a_record_is_written_anew(tmp_path: Path) -> None:
     """It is what a process left that was killed between the two."""
     leak = changed(lambda made: made.update(instruction=made["instruction"] + "The key is dues_cents.\n"))

@@ -78,6 +78,7 @@ def test_from_a_skill_to_an_accepted_task(
     assert (report["all"]["unchanged"], report["all"]["rejected_by_person"]) == (2, 1)
 
 
+@pytest.mark.slow
 def test_an_edited_task_is_tried_again(tmp_path: Path) -> None:
     root = drafted(tmp_path / "c", "--straight")
     (draft,) = desk(root).waiting()
@@ -101,6 +102,7 @@ def test_an_edited_task_is_tried_again(tmp_path: Path) -> None:
     assert json.loads(desk(root).write_out(spoiled)) == text, "what is no task changes nothing"
 
 
+@pytest.mark.slow
 def test_a_copy_that_was_cut_off_is_completed_or_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = drafted(tmp_path / "c", "--straight")
     (draft,) = desk(root).waiting()
@@ -120,6 +122,7 @@ def test_a_copy_that_was_cut_off_is_completed_or_taken_back(tmp_path: Path, monk
     assert desk(other).reject(draft, "too plain").state == "rejected" and not (other / "tasks" / draft.id).exists()
 
 
+@pytest.mark.slow
 def test_another_task_of_that_name_is_left_alone(tmp_path: Path) -> None:
     root = drafted(tmp_path / "c", "--straight")
     (draft,) = desk(root).waiting()
@@ -132,6 +135,7 @@ def test_another_task_of_that_name_is_left_alone(tmp_path: Path) -> None:
     assert read_drafts(str(root), TaskDraft).drafts[0].state == "rejected"
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_gone_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -45,6 +45,7 @@ def _acme(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     vars(agents).pop("acme", None)
 
 
+@pytest.mark.slow
 def test_it_is_listed_with_its_program(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["effectiveness", "agents", "--format", "json"]) == 0
     (row,) = (row for row in json.loads(capsys.readouterr().out)["agents"] if row["name"] == "acme")

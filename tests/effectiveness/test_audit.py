@@ -75,6 +75,7 @@ def test_the_figures_are_those_of_a_run_of_ours(tmp_path: Path) -> None:
     assert rates == [(model.model, arm.arm, arm.success) for model in report.models for arm in model.arms]
 
 
+@pytest.mark.slow
 @given(st.lists(COUNTS, min_size=1, max_size=4))
 def test_the_figures_are_those_of_other_programs(tmp_path_factory: pytest.TempPathFactory, runs: list[Any]) -> None:
     written = [

@@ -86,6 +86,7 @@ ATTACKS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("name", ATTACKS)
 def test_what_lies_beside_the_work_buys_no_pass(tmp_path: Path, name: str, sandbox: str) -> None:
@@ -114,6 +115,7 @@ def test_the_attacks_are_real(tmp_path: Path, name: str, monkeypatch: pytest.Mon
 GATHERS = 'echo 0 > "$VERIFIER_DIR/reward.txt"\ncp *.json *.txt made/* "$VERIFIER_DIR/" 2>/dev/null || true\n'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -136,6 +138,7 @@ def test_a_verifier_that_gathers_the_work_gathers_no_reward(
     assert run(tmp_path, cell(made, agent(text), "none"))[0].outcome == "pass", "the attack is real"
 
 
+@pytest.mark.slow
 def test_a_cache_speaks_for_no_file_that_was_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python believes a cache that says so itself, whatever the source is."""
     text = (
@@ -151,6 +154,7 @@ def test_a_cache_speaks_for_no_file_that_was_put_back(tmp_path: Path, monkeypatc
     assert run(tmp_path, cell(made, agent(text), "none"))[0].outcome == "pass", "the attack is real"
 
 
+@pytest.mark.slow
 def test_honest_work_is_left_as_it_is(tmp_path: Path) -> None:
     """Links inside, repositories, packages of its own, and modules whose names nothing installed has."""
     text = (

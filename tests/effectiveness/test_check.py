@@ -109,6 +109,7 @@ def test_a_fit_task(files: Files, sandbox: str, check: Callable[..., TaskCheck])
     assert checked.solved.changes == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "kind", "words"),
     thinned([
@@ -139,6 +140,7 @@ def test_an_unfit_task(changes: Files, kind: str, words: str, check: Callable[..
     assert len(set(checked.faults)) == len(checked.faults)
 
 
+@pytest.mark.slow
 def test_no_oracle(check: Callable[..., TaskCheck]) -> None:
     files = dict(TASK)
     del files["oracle/solve.sh"]
@@ -172,6 +174,7 @@ def test_a_verifier_that_changes_its_mind(check: Callable[..., TaskCheck]) -> No
     assert "pass (1), fail (0), pass (1)" in next(f.message for f in checked.faults if f.kind == "verifier-varies")
 
 
+@pytest.mark.slow
 def test_a_verifier_whose_output_alone_differs_is_noted(check: Callable[..., TaskCheck]) -> None:
     checked = check({**TASK, "verify.sh": 'echo $RANDOM$RANDOM$RANDOM; [ "$(cat out.txt)" = 3 ]\n'})
     assert checked.ok
@@ -264,6 +267,7 @@ def test_what_a_verifier_gets(sandbox: str, check: Callable[..., TaskCheck]) -> 
     assert check({**TASK, "verify.sh": verify, "verifier/x": "y\n"}, sandbox=sandbox).ok
 
 
+@pytest.mark.slow
 def test_an_oracle_may_answer_in_words(check: Callable[..., TaskCheck]) -> None:
     files = {
         **TASK,
@@ -275,6 +279,7 @@ def test_an_oracle_may_answer_in_words(check: Callable[..., TaskCheck]) -> None:
     assert checked.ok and any("the final message alone" in note for note in checked.notes)
 
 
+@pytest.mark.slow
 def test_a_verifier_of_the_plans_own_runner(check: Callable[..., TaskCheck]) -> None:
     verify = (
         "test -f .runner/final.txt || exit 2\nif [ -s out.txt ]; then s=1; else s=0.25; fi\n"
@@ -286,12 +291,14 @@ def test_a_verifier_of_the_plans_own_runner(check: Callable[..., TaskCheck]) -> 
     assert checked.nothing_done.tried[0].verified.verdict.source == ".runner/score.json"
 
 
+@pytest.mark.slow
 def test_a_forged_score_counts_for_nothing(check: Callable[..., TaskCheck]) -> None:
     forged = "mkdir .runner; echo '{\"score\": 1}' > .runner/score.json\n"
     checked = check({**HARBOR, "solution/solve.sh": forged, "tests/test.sh": "true\n"})
     assert kinds(checked)[-1] == "verifier-error"
 
 
+@pytest.mark.slow
 def test_what_outlives_its_script_is_ended(check: Callable[..., TaskCheck], tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     checked = check({**TASK, "oracle/solve.sh": f"sleep 3000 & echo $! > {pid}; echo 3 > out.txt\n"})

@@ -125,6 +125,7 @@ def test_a_script_that_looks_around(script: str, sandbox: str, place: Path, plan
         assert all(each.startswith("no way out: ") for each in hostile)
 
 
+@pytest.mark.slow
 def test_a_run_checks_in_its_own_sandbox(place: Path, planted: Planted, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was found in one says nothing about another: the task is tried again there."""
     needs_bubblewrap()

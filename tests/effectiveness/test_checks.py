@@ -211,6 +211,7 @@ def test_what_is_wrong_is_refused_when_it_is_read(kind: str, keys: dict[str, Any
         make_check(kind, **keys)
 
 
+@pytest.mark.slow
 def test_a_pattern_that_takes_for_ever_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_patterns, "SECONDS", 0.1)
     assert search(r"(a+)+$", "a" * 64 + "b") is None

@@ -83,6 +83,7 @@ def test_the_same_run_has_not_changed() -> None:
     assert "a run is compared with itself" in compared(ONE, ONE)["cautions"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "after", "worse"), [("0.5", "-0.3", True), ("-0.3", "0.5", False), ("0.4", "0.4", False)]
 )
@@ -118,6 +119,7 @@ def test_a_planted_change_of_one_skill_among_others() -> None:
     assert {flip["skill"] for flip in flips} == {"skill-1"} and len(flips) == 8
 
 
+@pytest.mark.slow
 def test_fewer_than_six_changes_are_never_a_loss() -> None:
     good = {(f"{n:03}", "target"): 3 for n in range(15)}
     for lost in range(9):
@@ -168,6 +170,7 @@ def test_the_difference_in_differences_is_what_it_says(counts: list[tuple[int, i
         assert there.delta.low <= there.delta.value <= there.delta.high
 
 
+@pytest.mark.slow
 def test_only_what_both_sides_have_is_compared() -> None:
     gone = replace(ONE, results=forced(ONE.results, "infrastructure", arm="target", task_id=("000", "001")))
     found = compared(changed(gone), ONE)
@@ -274,6 +277,7 @@ def test_runs_of_pairs_are_compared_by_their_arms_and_say_so() -> None:
     assert "No skill is compared by itself" in said and "got worse" not in said and "Not testable" not in said
 
 
+@pytest.mark.slow
 def test_the_order_of_results_changes_nothing() -> None:
     worse = short("worse", "target=-0.2")
     turned = replace(worse, results=tuple(reversed(worse.results)))
@@ -281,6 +285,7 @@ def test_the_order_of_results_changes_nothing() -> None:
         assert rendered(compare(worse, ONE), name) == rendered(compare(turned, ONE), name)
 
 
+@pytest.mark.slow
 def test_hostile_text_is_neither_markup_nor_control() -> None:
     values = everywhere(compared(short("worse", "target=-0.2"), ONE), lambda value: f"{NASTY}{value}")
     found = convert_record(values, EffectComparisonReport)
@@ -294,6 +299,7 @@ def test_hostile_text_is_neither_markup_nor_control() -> None:
     assert not kinds & {"html_block", "html_inline", "link_open", "image", "fence", "code_block"}
 
 
+@pytest.mark.slow
 def test_the_command_fails_where_something_got_worse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for found in (short("good", "target=0.5"), short("bad", "target=-0.3")):

@@ -181,6 +181,7 @@ def test_arms_with_the_hint_are_a_pair_of_their_own() -> None:
     assert [(each.variant, each.together) for each in found] == [("", (BOTH,)), ("+hint", (f"{BOTH}+hint",))]
 
 
+@pytest.mark.slow
 @settings(max_examples=6, deadline=None)
 @given(
     st.lists(st.tuples(*[st.integers(0, 3)] * 4), min_size=1, max_size=9),

@@ -97,6 +97,7 @@ def means(found: EffectRun, model: str, arm: str, value: Any = lambda result: re
     return [math.fsum(each) / len(each) for _, each in sorted(rows.items())]
 
 
+@pytest.mark.slow
 def test_scores_and_differences_are_those_computed_by_hand(two: EffectConfigurations) -> None:
     plain = two_models()
     rows = {(row.subject, row.arm): row for row in two.configurations}
@@ -117,6 +118,7 @@ def test_scores_and_differences_are_those_computed_by_hand(two: EffectConfigurat
     assert adjusted == pytest.approx(multipletests(ps, method="holm")[1], rel=1e-6)
 
 
+@pytest.mark.slow
 def test_the_mean_of_gains_is_of_gains_and_not_of_rates(two: EffectConfigurations) -> None:
     gains = [row.delta.gain.value for row in two.configurations if row.delta]
     (mean,) = two.means
@@ -144,6 +146,7 @@ def test_a_cheap_model_with_the_skill_stands_in_for_a_dear_one_if_both_are_shown
     assert row.p == max(row.worse_p, row.cost_p) == row.p_adjusted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("with_small", "without_large", "verdict"), [(0.3, 0.9, "falls short"), (0.75, 0.75, "not shown")]
 )
@@ -152,6 +155,7 @@ def test_a_worse_or_unsure_stand_in_is_said_to_be_so(with_small: float, without_
     assert row.verdict == verdict and row.reason
 
 
+@pytest.mark.slow
 def test_tokens_are_saved_only_where_quality_is_no_worse(two: EffectConfigurations) -> None:
     assert [(row.subject, row.verdict) for row in two.savings] == [(SMALL, "saves"), (LARGE, "saves")]
     row = two.savings[0]
@@ -187,6 +191,7 @@ def test_the_heat_map_has_each_task_and_newcombes_interval(two: EffectConfigurat
         assert (cell.low, cell.high) == pytest.approx(ends, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_domains_are_averaged_alike_whatever_their_size() -> None:
     found = build(two_models())
     rows = [row for row in found.domains if row.of == "task"]
@@ -212,6 +217,7 @@ def sized(found: EffectRun) -> EffectRun:
     return replace(found, manifest=replace(found.manifest, skills=tuple(skills), staged=staged))
 
 
+@pytest.mark.slow
 def test_skills_are_put_into_strata_by_domain_number_and_length() -> None:
     found = build(sized(two_models()))
     assert [row.domain for row in found.domains if row.of == "skill"][-1] is None
@@ -242,6 +248,7 @@ def harness(agent: str, run_id: str, **more: Any) -> EffectRun:
     return EffectRun("", replace(plain.manifest, run_id=run_id, models=models), results)
 
 
+@pytest.mark.slow
 def test_two_agents_with_one_model_are_paired_by_task() -> None:
     one, other = harness("loop", "a", with_small=0.9), harness("codex", "b", with_small=0.4)
     found = build(one, other)
@@ -255,6 +262,7 @@ def test_two_agents_with_one_model_are_paired_by_task() -> None:
     assert found.substitutions == ()
 
 
+@pytest.mark.slow
 def test_tasks_that_are_not_the_same_are_named_and_left_out() -> None:
     one, other = harness("loop", "a"), harness("codex", "b")
     manifest = other.manifest
@@ -272,6 +280,7 @@ def test_tasks_that_are_not_the_same_are_named_and_left_out() -> None:
     assert {row.tasks for row in found.harnesses} == {33}
 
 
+@pytest.mark.slow
 def test_a_task_without_a_side_is_named() -> None:
     plain = two_models()
     found = build(replace(plain, results=forced(plain.results, "quota", task_id="004", arm="target", model=SMALL)))
@@ -314,12 +323,14 @@ def test_tasks_that_all_changed_are_refused() -> None:
         build(one, other)
 
 
+@pytest.mark.slow
 def test_one_model_in_two_runs_is_told_apart() -> None:
     found = build(run("a"), run("b", seed=5))
     assert [each.subject for each in found.subjects] == ["scripted@a", "scripted@b"]
     assert found.harnesses == () and found.substitutions == ()
 
 
+@pytest.mark.slow
 def test_fewer_than_three_replications_are_preliminary() -> None:
     assert build(two_models()).subjects[0].preliminary == ()
     found = build(two_models(reps=2))
@@ -327,6 +338,7 @@ def test_fewer_than_three_replications_are_preliminary() -> None:
     assert all(row.preliminary for row in (*found.configurations, *found.domains, *found.savings, *found.substitutions))
 
 
+@pytest.mark.slow
 def test_at_the_ceiling_there_is_no_gain() -> None:
     found = build(two_models(without_large=1.0))
     delta = next(row.delta for row in found.configurations if (row.subject, row.arm) == (LARGE, "target"))
@@ -366,6 +378,7 @@ def test_where_no_skill_is_staged_none_can_be_left_unopened() -> None:
     assert failure_kind(TrialResult("t", "m", "control", 0, "fail", invoked="no"), ("mine",), ()) == "not known"
 
 
+@pytest.mark.slow
 def test_failures_are_counted_with_what_they_are_of() -> None:
     plain = two_models()
     results = forced(plain.results, "infrastructure", task_id="001", arm="control", model=LARGE)
@@ -400,6 +413,7 @@ def judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_judging_gives_rubric_scores_and_criteria(judged: Path) -> None:
     done = call("last", "--score", "weighted", "--format", "json")
     assert done.exit_code == 0, done.output
@@ -450,6 +464,7 @@ def test_criteria_about_the_use_of_a_skill_are_left_out() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_order_of_results_changes_nothing() -> None:
     plain = two_models()
     turned = replace(plain, results=tuple(reversed(plain.results)))
@@ -520,6 +535,7 @@ def test_hostile_numbers_are_no_measurements() -> None:
     assert json.loads(encode_record(found)) == json.loads(json.dumps(record_values(found), allow_nan=False))
 
 
+@pytest.mark.slow
 def test_the_command_reads_runs_and_saves_the_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     plain = two_models()

@@ -24,6 +24,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
+@pytest.mark.slow
 def test_the_same_seed_writes_the_same_tasks_and_another_one_others(tmp_path: Path) -> None:
     for name, seed in (("one", 1), ("again", 1), ("other", 2)):
         generate_controls(str(tmp_path / name), 20, seed, ["a-skill", "b-skill"])
@@ -49,6 +50,7 @@ def test_the_oracle_works_out_what_the_template_did(name: str, level: int, tmp_p
         assert len(draft.expected) > 1
 
 
+@pytest.mark.slow
 def test_the_verifier_takes_the_answer_and_no_other(tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     generate_controls(str(tmp_path / "made"), 1, 1, [])

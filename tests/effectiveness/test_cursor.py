@@ -102,6 +102,7 @@ def collection_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 RUN = ("effectiveness", "run", "tasks", "--agents", "cursor:some-model", "--reps", "1", "--arms", "target", "--quiet")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "said"),
     [

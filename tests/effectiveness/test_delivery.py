@@ -122,6 +122,7 @@ _BLOCK = st.one_of(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(_BLOCK, max_size=8).map("\n\n".join))
 def test_no_word_is_dropped_whatever_the_text(text: str) -> None:
@@ -279,6 +280,7 @@ def test_the_prompt_holds_the_skills_in_a_frame_that_they_cannot_close(tmp_path:
     assert frame_in(prompt_of(other, parse_arm("target@prompt"), [plain])).startswith("\n\n<skills ")
 
 
+@pytest.mark.slow
 def test_five_cases_give_their_contrasts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = write_collection(tmp_path / "c", 8, 0)
     monkeypatch.chdir(root)

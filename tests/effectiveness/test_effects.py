@@ -337,6 +337,7 @@ def test_leaders_come_first_and_equal_ones_share_a_place() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_categories_are_compared_apart() -> None:
     given = manifest()
     (model,) = reported(given, scripted(given, "target=0.3", 1))["models"]

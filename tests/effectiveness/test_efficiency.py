@@ -53,6 +53,7 @@ CASES: dict[str, tuple[int, dict[str, float], dict[str, int], str, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_word_of_each_endpoint(name: str) -> None:
     tasks, taken, passes, word, both = CASES[name]
@@ -61,6 +62,7 @@ def test_the_word_of_each_endpoint(name: str) -> None:
     assert found["skills"][0]["efficiency"] == found["efficiency"]
 
 
+@pytest.mark.slow
 def test_what_is_said_of_half_the_tokens() -> None:
     found = made(30, SAME | {"target": 0.5})
     said = found["verdict"]
@@ -70,6 +72,7 @@ def test_what_is_said_of_half_the_tokens() -> None:
     assert ratio["low"] < 0.5 < ratio["high"] and ratio["p"] < 0.001 and 0.04 < ratio["p_adjusted"] < 0.05
 
 
+@pytest.mark.slow
 def test_dollars_count_only_where_every_trial_has_a_price() -> None:
     taken = SAME | {"target": 0.5}
     priced = made(30, taken, cost_usd=lambda arm, read: 2.0 if arm == "target" else 1.0)["efficiency"]

@@ -62,6 +62,7 @@ def test_a_skill_that_holds_the_answer_is_still_named(root: Path) -> None:
     assert shared["sums-eval-1"] == ["warning"] and sum(map(len, shared.values())) == 1
 
 
+@pytest.mark.slow
 def test_no_byte_of_an_evaluation_is_in_the_workspace(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,6 +94,7 @@ def test_what_is_material(path: str, material: bool) -> None:
     assert (path in eval_material(files)) is material
 
 
+@pytest.mark.slow
 def test_a_task_is_held_against_the_texts_that_share_something_rare(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

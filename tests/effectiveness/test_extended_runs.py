@@ -63,6 +63,7 @@ def made_keys(made: Made) -> list[Any]:
     return sorted(found)
 
 
+@pytest.mark.slow
 def test_more_tasks_and_replications_make_only_what_is_new(
     call: Call, collection: Path, made: Made, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -91,6 +92,7 @@ def test_more_tasks_and_replications_make_only_what_is_new(
     assert keys == set(second), "what is taken over was paid for elsewhere"
 
 
+@pytest.mark.slow
 def test_an_extension_extends_again_and_says_who_made_what(call: Call, collection: Path, made: Made) -> None:
     for reps, extend in ((1, ()), (2, ("--extend", "last")), (3, ("--extend", "last"))):
         # By its name a run is the last, which begins with the second of its start.
@@ -124,6 +126,7 @@ def _append(path: Path, text: str) -> None:
     path.write_text(path.read_text("utf-8") + text, "utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", EDITS)
 def test_a_change_reruns_just_its_cells(call: Call, collection: Path, made: Made, what: str) -> None:
     assert call(reps=1) == 0
@@ -137,6 +140,7 @@ def test_a_change_reruns_just_its_cells(call: Call, collection: Path, made: Made
     assert all((key in again) == (not isinstance(results[key].taken_from, str)) for key in results)
 
 
+@pytest.mark.slow
 def test_missing_data_is_made_again_and_lost_folders_too(call: Call, collection: Path, made: Made) -> None:
     made.also = lambda cell, result: (
         failing(9)(cell, result) if cell.key[0] == "t02" and cell.key[2] == "aa" else result
@@ -159,6 +163,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow
 def test_what_cannot_be_extended_is_refused_in_one_line(call: Call, collection: Path, made: Made) -> None:
     with pytest.raises(UsageError, match="no run is finished"):
         call("--extend", "last", reps=1)
@@ -170,6 +175,7 @@ def test_what_cannot_be_extended_is_refused_in_one_line(call: Call, collection: 
     assert len(runs(collection)) == 1
 
 
+@pytest.mark.slow
 def test_without_the_option_nothing_is_taken_over_and_the_option_is_named(
     call: Call, collection: Path, made: Made, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -186,6 +192,7 @@ class _Killed(BaseException):
     pass
 
 
+@pytest.mark.slow
 def test_a_kill_while_trials_are_taken_over_loses_and_doubles_nothing(
     call: Call, collection: Path, made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,6 +223,7 @@ def test_a_kill_while_trials_are_taken_over_loses_and_doubles_nothing(
         call("--extend", new.run_id, reps=2)
 
 
+@pytest.mark.slow
 def test_a_named_run_goes_on_with_what_it_began_with(call: Call, collection: Path, made: Made) -> None:
     assert call(reps=1) == 0
     with pytest.raises(AbortedError, match="5 trials have no result"):
@@ -226,6 +234,7 @@ def test_a_named_run_goes_on_with_what_it_began_with(call: Call, collection: Pat
     assert len(load_run(unfinished.folder).results) == 18
 
 
+@pytest.mark.slow
 def test_another_verifier_only_verifies_again(call: Call, collection: Path) -> None:
     assert call(agents="scripted:base=0,target=1", arms="target", reps=1) == 0
     path = collection / "tasks/t00/verify.sh"

@@ -42,6 +42,7 @@ def said(reps: int, name: str) -> str:
     return load(name).render(run_of(reps)[2]).replace("\\", "").lower()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 def test_every_format_says_so(name: str) -> None:
     report = run_of(2)[2]

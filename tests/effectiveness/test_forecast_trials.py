@@ -116,6 +116,7 @@ def test_dollars_and_time_of_a_plan_are_the_sums_of_its_trials(tasks: int, reps:
     assert told.seconds == pytest.approx(told.trials * 12 / at_once)
 
 
+@pytest.mark.slow
 def test_the_plans_size_is_preliminary_and_its_gate_can_be_reached() -> None:
     said = notes(a_plan(tasks=many(15), reps=3))
     assert "tasks: 15 with and without the skill that should help, 5 negative controls" in said
@@ -168,6 +169,7 @@ def test_no_gate_says_what_the_statistics_then_deny() -> None:
         assert (model["verdict"]["word"] == "not testable") == ("no verdict can be reached:" in notes(plan))
 
 
+@pytest.mark.slow
 def test_single_skills_need_tasks_of_their_own() -> None:
     said = notes(a_plan(tasks=many(15)))
     assert "warning: no verdict on single skills can be reached for maps-work (5 tasks), notes-work (5 tasks)" in said
@@ -230,11 +232,13 @@ def test_a_probe_of_the_ceiling_is_offered_where_nothing_is_known_of_it() -> Non
     assert "is not known; `--arms" not in notes(a_plan(simulated(), tasks=many(15), reps=3))
 
 
+@pytest.mark.slow
 def test_a_skill_whose_tasks_were_too_easy_is_told() -> None:
     said = notes(a_plan(tasks=many(15)), {("made:m", "maps-work"): 1.0, ("made:m", "notes-work"): 0.5})
     assert "warning: made:m passed nearly always without maps-work when it was last tried" in said
 
 
+@pytest.mark.slow
 def test_earlier_runs_are_read_the_latest_first_and_damaged_ones_passed_over(tmp_path: Path) -> None:
     plan = a_plan()
     go(tmp_path, plan, Made(usd=0.5))

@@ -42,6 +42,7 @@ def answers(result: TrialResult) -> list[str]:
     return [each.answer for each in result.criteria]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 def test_criteria_that_are_all_met(tmp_path: Path, sandbox: str) -> None:
     if sandbox == "bubblewrap":
@@ -58,6 +59,7 @@ def test_criteria_that_are_all_met(tmp_path: Path, sandbox: str) -> None:
     assert record(place, "verdict.json")["source"] == "criteria"
 
 
+@pytest.mark.slow
 def test_the_reward_is_the_met_share_of_what_could_be_decided(tmp_path: Path) -> None:
     absent = make_check("command", command="no-such-program-here")
     made = graded(tmp_path, SAID, FILE, absent, None)
@@ -74,6 +76,7 @@ def test_judged_criteria_alone_leave_a_trial_unscored(tmp_path: Path) -> None:
     assert record(place, "criteria.json")["reward"] is None
 
 
+@pytest.mark.slow
 def test_the_use_of_a_skill_decides_only_where_nothing_else_does(tmp_path: Path) -> None:
     used = make_check("skill_used", skill="alpha")
     both, _ = tried(tmp_path, graded(tmp_path, used, SAID), "echo done")
@@ -95,11 +98,13 @@ def test_a_workspace_cannot_lead_a_check_out(tmp_path: Path) -> None:
     assert answers(result) == ["not_met"] * 4
 
 
+@pytest.mark.slow
 def test_a_command_that_does_not_end_is_ended(tmp_path: Path) -> None:
     result, _ = tried(tmp_path, graded(tmp_path, make_check("command", command="sleep 60", seconds=0.3)), "echo x")
     assert answers(result) == ["not_met"]
 
 
+@pytest.mark.slow
 def test_files_of_commands_are_never_the_agents(tmp_path: Path) -> None:
     from skill_health.effectiveness.tasks._api import script
     from skill_health.effectiveness.tasks._folder import File
@@ -110,6 +115,7 @@ def test_files_of_commands_are_never_the_agents(tmp_path: Path) -> None:
     assert answers(result) == ["met"]
 
 
+@pytest.mark.slow
 def test_rescore_decides_again_and_says_what_changed(tmp_path: Path) -> None:
     made = graded(tmp_path, SAID, FILE)
     place = tmp_path / "run" / "trials" / "t"
@@ -132,6 +138,7 @@ def test_rescore_decides_again_and_says_what_changed(tmp_path: Path) -> None:
     assert again(replace(made, rubric=None)).word == "skipped"
 
 
+@pytest.mark.slow
 def test_rescore_leaves_open_what_still_waits_for_a_judge(tmp_path: Path) -> None:
     from skill_health.effectiveness.trial.trial import run_trial
 

@@ -111,6 +111,7 @@ def test_a_provider_that_cannot_be_used_says_why(provider: str, said: str, insta
     assert chosen.found() == "" and said in chosen.missing() and "\n" not in chosen.missing()
 
 
+@pytest.mark.slow
 def test_what_the_provider_holds_is_what_is_recorded(installed: Path) -> None:
     held, online = back_end(LOCAL), back_end("harbor:local_environment:OnlineEnvironment")
     assert (held.found(), held.ISOLATES) == ("0", ("files", "network", "processes"))

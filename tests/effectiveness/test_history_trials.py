@@ -42,6 +42,7 @@ def valid(line: Any) -> None:
     Draft202012Validator(load_schema("effectiveness-history")).validate(json.loads(json.dumps(line, allow_nan=False)))
 
 
+@pytest.mark.slow
 def test_a_line_says_what_the_run_was_and_what_came_out() -> None:
     given, report, results = made()
     lines = list(map(record_values, history_lines(given, report, results)))
@@ -100,6 +101,7 @@ def test_a_run_is_recorded_once_whatever_else_is_there(tmp_path: Path) -> None:
     assert record_run(str(tmp_path), again, report, results) == 26
 
 
+@pytest.mark.slow
 def test_a_history_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     (tmp_path / HISTORY).mkdir()
     with pytest.raises(UsageError, match="cannot read"):

@@ -110,6 +110,7 @@ CHECKS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(WORDS, CHECKS, st.sampled_from(["goal", "instruction"]), st.floats(0.01, 100)), min_size=1, max_size=6),
     st.booleans(), st.floats(0, 1), WORDS, st.dictionaries(NAMES, st.binary(max_size=9), max_size=3), st.booleans(),

@@ -87,6 +87,7 @@ def timeless(path: Path) -> bytes:
     return json.dumps(record).encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "outcome", "way"),
     [
@@ -135,6 +136,7 @@ def test_no_simulation_runs_what_belongs_to_a_task(tmp_path: Path, monkeypatch: 
     assert seen == {(True, False), (False, True)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sandbox", "simulated"), [("bubblewrap", True), ("none", False)])
 def test_what_is_kept_apart_or_no_simulation_is_a_program(
     tmp_path: Path, ways: list[str], sandbox: str, simulated: bool
@@ -165,6 +167,7 @@ ENDS = {
 PROGRAM = "import sys, time\n{}\nwrite = lambda data: (sys.stdout.buffer.write(data), sys.stdout.flush())\nsys.exit(act('.', write, time.sleep))"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ENDS.values(), ids=ENDS)
 def test_an_end_is_the_same_in_both_ways(tmp_path: Path, text: str) -> None:
     source = f"def act(root, say, wait):\n    {text}\n"
@@ -241,12 +244,14 @@ def called(tmp_path: Path, simulation: Simulation, **limits: float) -> ProgramOu
     return output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulation", [waits, spins, holds_on])
 def test_a_time_limit_holds(tmp_path: Path, simulation: Simulation) -> None:
     output = called(tmp_path, simulation, timeout_sec=0.1)
     assert (output.exit_code, output.stopped, output.stdout, output.stderr) == (None, "timeout", b"", b"")
 
 
+@pytest.mark.slow
 def test_a_time_limit_is_that_of_the_trial(tmp_path: Path) -> None:
     cell = trial_of(tmp_path, "scripted:base=1,hang=1,invoke=1", scripted)
     result, _ = trial_bench.run(tmp_path, replace(cell, limits=replace(LIMITS, timeout_sec=0.2)))
@@ -259,12 +264,14 @@ def test_output_without_end_is_cut_and_ends_it(tmp_path: Path) -> None:
     assert output.notes[0].startswith("stdout had ")
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_it(tmp_path: Path) -> None:
     output = called(tmp_path, fills)
     assert (output.exit_code, output.stopped) == (None, "disk")
     assert output.notes == ("more than 1,048,576 bytes were written",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulation", [waits, spins])
 def test_who_waits_may_stop_it_or_give_up(tmp_path: Path, simulation: Simulation) -> None:
     begun = threading.Event()

@@ -53,6 +53,7 @@ def gone(word: str) -> bool:
 # --- What it can see -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_verifier_and_oracle_and_host_are_not_there(tmp_path: Path) -> None:
     (tmp_path / "collection" / "task").mkdir(parents=True)
     (tmp_path / "collection" / "task" / "verify.sh").write_text("echo the-answer-is-42")
@@ -81,6 +82,7 @@ def test_verifier_and_oracle_and_host_are_not_there(tmp_path: Path) -> None:
     assert (place / "stream.out").read_bytes() == b""
 
 
+@pytest.mark.slow
 def test_nothing_inside_names_the_arm_or_the_benchmark(tmp_path: Path) -> None:
     text = "pwd; env; mount; cat /proc/*/cmdline | tr '\\0' ' '; ls -a / /tmp ~; hostname; whoami; cat /etc/passwd"
     result, place = tried(tmp_path, text, skills=[skill("alpha")])
@@ -92,6 +94,7 @@ def test_nothing_inside_names_the_arm_or_the_benchmark(tmp_path: Path) -> None:
         assert not lines, lines
 
 
+@pytest.mark.slow
 def test_environment_is_clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dirty = (
         "OPENAI_API_KEY",
@@ -113,6 +116,7 @@ def test_environment_is_clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert "not a git repository" in (place / "stream.err").read_text()
 
 
+@pytest.mark.slow
 def test_root_here_is_nobody_there(tmp_path: Path) -> None:
     text = (
         "for file in /proc/sys/kernel/core_pattern /proc/sys/kernel/hostname /proc/sysrq-trigger /usr/x /etc/x /x /dev/x; do\n"
@@ -142,6 +146,7 @@ def test_verifier_comes_only_afterwards(tmp_path: Path, sandbox: str) -> None:
 # --- Where it can write ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_writing_outside(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -152,6 +157,7 @@ def test_writing_outside(tmp_path: Path) -> None:
     assert set(archived(place)) == {"in.txt"}
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("file", ["reward.json", ".runner/score.json"])
 def test_planted_rewards(tmp_path: Path, sandbox: str, file: str) -> None:
@@ -161,6 +167,7 @@ def test_planted_rewards(tmp_path: Path, sandbox: str, file: str) -> None:
     assert ("the agent wrote .runner, which was removed" in result.notes) == file.startswith(".runner")
 
 
+@pytest.mark.slow
 @SLOW
 def test_a_runner_that_is_a_link(tmp_path: Path, sandbox: str) -> None:
     """What our own side writes there must not end somewhere else."""
@@ -171,6 +178,7 @@ def test_a_runner_that_is_a_link(tmp_path: Path, sandbox: str) -> None:
     assert list(aim.iterdir()) == []
 
 
+@pytest.mark.slow
 @SLOW
 def test_edited_tests(tmp_path: Path, sandbox: str) -> None:
     """A test file of the same name in the workspace does not take the place of the verifier's own."""
@@ -182,6 +190,7 @@ def test_edited_tests(tmp_path: Path, sandbox: str) -> None:
     assert (result.outcome, result.changed) == ("fail", 2)
 
 
+@pytest.mark.slow
 @SLOW
 def test_changed_skills_are_noted(tmp_path: Path, sandbox: str) -> None:
     text = "echo more >> .agents/skills/alpha/SKILL.md; mkdir .agents/skills/gamma; echo x > .agents/skills/gamma/x; rm -r .agents/skills/beta"
@@ -196,6 +205,7 @@ def test_changed_skills_are_noted(tmp_path: Path, sandbox: str) -> None:
 # --- The network -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_no_network(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -214,6 +224,7 @@ def test_no_network(tmp_path: Path) -> None:
 # --- Processes -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @SLOW
 def test_outliving_the_trial(tmp_path: Path, sandbox: str) -> None:
     word = f"7{os.getpid()}.{secrets.randbelow(10**9)}"
@@ -229,6 +240,7 @@ def test_outliving_the_trial(tmp_path: Path, sandbox: str) -> None:
     assert gone(word)
 
 
+@pytest.mark.slow
 @SLOW
 def test_time_is_up(tmp_path: Path, sandbox: str) -> None:
     word = f"8{os.getpid()}.{secrets.randbelow(10**9)}"
@@ -239,6 +251,7 @@ def test_time_is_up(tmp_path: Path, sandbox: str) -> None:
     assert gone(word)
 
 
+@pytest.mark.slow
 @SLOW
 def test_many_processes(tmp_path: Path, sandbox: str) -> None:
     word = f"9{os.getpid()}.{secrets.randbelow(10**9)}"
@@ -260,6 +273,7 @@ def test_a_fork_bomb(tmp_path: Path) -> None:
     assert gone("bomb() {")
 
 
+@pytest.mark.slow
 @SLOW
 def test_our_own_violent_death(tmp_path: Path, sandbox: str, folder: Path) -> None:
     """When our process is killed, nobody is there to end the tree, and it ends."""
@@ -321,6 +335,7 @@ def test_a_full_disk_without_names(tmp_path: Path, sandbox: str) -> None:
     assert result.outcome == "fail" and "the agent was stopped: disk" in result.notes
 
 
+@pytest.mark.slow
 @SLOW
 def test_too_many_files(tmp_path: Path, sandbox: str) -> None:
     limits = SandboxLimits(timeout_sec=600, files=2000)
@@ -352,6 +367,7 @@ def test_floods_of_output(tmp_path: Path, sandbox: str, stream: str) -> None:
     assert (place / name).stat().st_size == 50_000
 
 
+@pytest.mark.slow
 def test_more_output_than_is_kept(tmp_path: Path) -> None:
     limits = SandboxLimits(timeout_sec=8, output_bytes=1000)
     result, place = tried(
@@ -365,6 +381,7 @@ def test_more_output_than_is_kept(tmp_path: Path) -> None:
 # --- What it leaves for us -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @BOTH
 def test_links_to_secrets_are_not_followed(tmp_path: Path, sandbox: str) -> None:
     hidden = tmp_path / "hidden"
@@ -382,6 +399,7 @@ def test_links_to_secrets_are_not_followed(tmp_path: Path, sandbox: str) -> None
         assert (place / "verifier/stdout").read_text() == "0\n"
 
 
+@pytest.mark.slow
 @SLOW
 def test_skills_folder_that_is_a_link(tmp_path: Path, sandbox: str) -> None:
     hidden = tmp_path / "hidden"
@@ -395,6 +413,7 @@ def test_skills_folder_that_is_a_link(tmp_path: Path, sandbox: str) -> None:
     assert SECRET.encode() not in everything(place)
 
 
+@pytest.mark.slow
 @BOTH
 def test_secrets_are_in_no_file(tmp_path: Path, sandbox: str) -> None:
     odd = 'sk-"quoted"\\and-ünusual'
@@ -413,6 +432,7 @@ def test_secrets_are_in_no_file(tmp_path: Path, sandbox: str) -> None:
     assert b"***" in (place / "stream.out").read_bytes() and b"***" in (place / "diff.patch").read_bytes()
 
 
+@pytest.mark.slow
 @SLOW
 def test_special_files_keep_nobody_waiting(tmp_path: Path, sandbox: str) -> None:
     bind = "import socket; socket.socket(socket.AF_UNIX).bind('sock')"
@@ -424,6 +444,7 @@ def test_special_files_keep_nobody_waiting(tmp_path: Path, sandbox: str) -> None
     assert set(archived(place)) == set()
 
 
+@pytest.mark.slow
 @SLOW
 def test_strange_names(tmp_path: Path, sandbox: str) -> None:
     python = (
@@ -444,6 +465,7 @@ def test_strange_names(tmp_path: Path, sandbox: str) -> None:
     assert len(archived(place)) == 28
 
 
+@pytest.mark.slow
 @SLOW
 def test_hard_links_and_rights(tmp_path: Path, sandbox: str) -> None:
     text = "ln in.txt again; echo x > run; chmod 6777 run; mkdir locked; echo y > locked/f; chmod 000 locked/f locked; chmod 500 ."
@@ -472,6 +494,7 @@ def test_deep_folders(tmp_path: Path, sandbox: str, levels: int) -> None:
     assert not (place / "workspace.tar.gz").exists()
 
 
+@pytest.mark.slow
 @SLOW
 def test_huge_and_sparse_files(tmp_path: Path, sandbox: str) -> None:
     limits = SandboxLimits(timeout_sec=8, disk_bytes=1 << 30)
@@ -482,6 +505,7 @@ def test_huge_and_sparse_files(tmp_path: Path, sandbox: str) -> None:
     assert (place / "diff.patch").stat().st_size < 1000
 
 
+@pytest.mark.slow
 @SLOW
 def test_texts_that_keep_a_comparison_busy(tmp_path: Path, sandbox: str) -> None:
     lines = "".join(f"{number % 7}\n" for number in range(50_000))
@@ -493,6 +517,7 @@ def test_texts_that_keep_a_comparison_busy(tmp_path: Path, sandbox: str) -> None
     assert (place / "diff.patch").stat().st_size < 1 << 20
 
 
+@pytest.mark.slow
 def test_a_verifier_that_attacks_is_held_too(tmp_path: Path) -> None:
     """It runs what an agent left: a repository with hooks, a module with the name of one of Python's."""
     word = f"5{os.getpid()}.{secrets.randbelow(10**9)}"
@@ -506,6 +531,7 @@ def test_a_verifier_that_attacks_is_held_too(tmp_path: Path) -> None:
     assert gone(word)
 
 
+@pytest.mark.slow
 def test_every_attack_is_scored_or_missing(tmp_path: Path) -> None:
     """An agent that ends by a signal, or with any code, is judged by its work alone."""
     for text, code in (("kill -9 $$", -9), ("exit 77", 77), ("kill -11 $$", -11)):

@@ -62,6 +62,7 @@ os.kill(1, 19)
 """
 
 
+@pytest.mark.slow
 def test_an_agent_cannot_end_or_steer_its_supervisor(tmp_path: Path) -> None:
     """Whoever could would turn each of its failures into one of the infrastructure, which does not count."""
     needs_bubblewrap()
@@ -113,6 +114,7 @@ def test_keys_that_the_kernel_keeps_for_the_user(tmp_path: Path, sandbox: str) -
     assert (tmp_path / "reports" / "trials" / "one" / "stream.out").read_text() == "end\n"
 
 
+@pytest.mark.slow
 def test_sockets_that_no_namespace_parts(tmp_path: Path) -> None:
     """Virtual machines reach their host by a family of their own; and io_uring opens sockets past any filter."""
     needs_bubblewrap()
@@ -236,6 +238,7 @@ def test_what_lies_in_a_locked_folder_is_counted(tmp_path: Path, monkeypatch: py
     assert disk._look()[0] == 40 << 20
 
 
+@pytest.mark.slow
 @BOTH
 def test_a_runner_that_the_work_of_an_agent_makes_a_link(tmp_path: Path, sandbox: str) -> None:
     """It is run by the verifier, after everything was looked through."""
@@ -343,6 +346,7 @@ def test_who_says_less_than_was_metered_is_not_believed(
     assert (priced.cost_source == "prices") == (source == "agent" and said.output_tokens is not None)
 
 
+@pytest.mark.slow
 def test_skills_are_looked_at_in_a_locked_workspace(tmp_path: Path) -> None:
     result, _ = tried(tmp_path, "chmod 000 .", "none", skills=[skill("alpha")])
     assert (result.outcome, result.notes) == ("pass", ())

@@ -238,6 +238,7 @@ def test_an_agent_compares_two_works_by_the_question_alone(tmp_path: Path) -> No
     assert INDEX not in sent.replace(AGENT_PROMPT, "") and not re.search(r"\b(control|target)\b", sent)
 
 
+@pytest.mark.slow
 @pytest.mark.bubblewrap
 @pytest.mark.parametrize(
     ("status", "error", "stop"),

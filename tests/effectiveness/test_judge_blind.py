@@ -78,6 +78,7 @@ def telling(body: Any) -> set[str]:
     }
 
 
+@pytest.mark.slow
 def test_no_question_of_any_arm_tells_it(tmp_path: Path) -> None:
     run = make_run(tmp_path / "reports", lambda _: ("apples",), arms=ARMS, reps=1)
     as_staged(run)
@@ -97,6 +98,7 @@ def test_no_question_of_any_arm_tells_it(tmp_path: Path) -> None:
     assert {len(texts) for texts in questions.values()} == {1}
 
 
+@pytest.mark.slow
 def test_a_skill_that_was_opened_is_not_hidden_but_counted(tmp_path: Path) -> None:
     run = make_run(tmp_path / "reports", reps=1)
     for row in rows(run / "results.jsonl"):

@@ -75,6 +75,7 @@ def report(run: str = SECOND, kind: str = "judging") -> Any:
     return json.loads((judging(run, kind) / "report.json").read_text())
 
 
+@pytest.mark.slow
 def test_only_new_trials_are_judged_and_the_scores_are_those_of_judging_all(tmp_path: Path) -> None:
     make_run(Path("reports"), tasks=FEW)
     with Loopback(judge) as server:
@@ -124,6 +125,7 @@ SLOW = pytest.mark.slow
 QUICK = ("another judge", "a trial that was made again")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", [pytest.param(what, marks=() if what in QUICK else SLOW) for what in CHANGED])
 def test_what_has_changed_is_judged_again_and_nothing_else(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     given, calls = CHANGED[what]
@@ -162,6 +164,7 @@ def test_an_answer_that_never_came_is_asked_for_again_and_who_asked_first_stays_
     assert report(THIRD)["taken_over"] == {first: len(OLD) - 1, second: NEW + 1}
 
 
+@pytest.mark.slow
 def test_a_judging_that_is_damaged_or_gone_is_made_anew() -> None:
     make_run(Path("reports"), tasks=FEW)
     with Loopback(judge) as server:
@@ -177,6 +180,7 @@ class _Killed(BaseException):
     pass
 
 
+@pytest.mark.slow
 def test_a_kill_while_answers_are_taken_over_asks_for_none_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     make_run(Path("reports"), tasks=FEW)
     with Loopback(judge) as server:

@@ -440,6 +440,7 @@ def test_text_for_judges_is_flagged_and_moves_nothing(tmp_path: Path) -> None:
     assert f"1 of {PAIRS} pairs hold text that is written for a judge" in done.output
 
 
+@pytest.mark.slow
 def test_the_same_judging_gives_the_same_bytes_in_any_order_of_answers(tmp_path: Path) -> None:
     found = []
     for name, delay in (("a", 0.0), ("b", 0.01)):
@@ -452,6 +453,7 @@ def test_the_same_judging_gives_the_same_bytes_in_any_order_of_answers(tmp_path:
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_a_cap_stops_in_time_and_a_larger_one_goes_on(tmp_path: Path) -> None:
     make_run(tmp_path / "reports")
     with Loopback(prefer) as server:

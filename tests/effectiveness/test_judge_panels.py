@@ -67,6 +67,7 @@ def cohen(said: list[tuple[str, str]]) -> float:
     return float(cohens_kappa(table).kappa)
 
 
+@pytest.mark.slow
 def test_two_judgings_of_a_run_are_kept_and_their_agreement_can_be_had(tmp_path: Path) -> None:
     make_run(tmp_path / "reports", work, tasks=TASKS, reps=1)
     with Loopback(either) as server:
@@ -101,6 +102,7 @@ def both(where: Path) -> list[tuple[str, str]]:
     return [(found[0][key], found[1][key]) for key in found[0]]
 
 
+@pytest.mark.slow
 def test_one_judging_has_nobody_to_agree_with_and_none_is_said(tmp_path: Path) -> None:
     make_run(tmp_path / "reports", work, tasks=TASKS, reps=1)
     assert "has no judging yet" in str(compared("reports").exception)
@@ -109,6 +111,7 @@ def test_one_judging_has_nobody_to_agree_with_and_none_is_said(tmp_path: Path) -
     assert json.loads(compared("reports").stdout)["pairs"] == []
 
 
+@pytest.mark.slow
 def test_criteria_in_other_words_are_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_run(tmp_path / "reports", work, tasks=TASKS, reps=1)
     with Loopback(either) as server:
@@ -142,6 +145,7 @@ def other_model(seen: Seen) -> Reaction:
     return answer(seen, reply(seen.text), model="another")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("react", "more", "judge_", "why"),
     [
@@ -177,6 +181,7 @@ def test_a_calibration_holds_for_the_same_judges_only(
         assert list(problems("judging-report", json.loads((folder / "report.json").read_text()))) == []
 
 
+@pytest.mark.slow
 def test_a_calibration_put_there_by_hand_that_is_of_others_is_none(tmp_path: Path) -> None:
     make_run(tmp_path / "reports", work, tasks=TASKS, reps=1)
     with Loopback(either) as server:

@@ -264,6 +264,7 @@ def lines(rows: Iterable[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
+@pytest.mark.slow
 def test_the_accuracy_of_a_judge_is_recovered_from_forty_labels(judged: Path) -> None:
     labels = truth(judged)
     assert len(labels) == 40
@@ -289,6 +290,7 @@ def test_the_accuracy_of_a_judge_is_recovered_from_forty_labels(judged: Path) ->
     assert "Not calibrated" not in text and "Held against 40 verdicts of people: accuracy 80.0 % (" in text
 
 
+@pytest.mark.slow
 def test_labels_may_come_in_any_order_and_as_a_table(judged: Path) -> None:
     labels = truth(judged)
     found = [hold(judged, lines(labels)).stdout, hold(judged, lines(labels[::-1])).stdout]
@@ -300,6 +302,7 @@ def test_labels_may_come_in_any_order_and_as_a_table(judged: Path) -> None:
     assert found[0] == found[1] == table
 
 
+@pytest.mark.slow
 def test_length_and_place_of_errors_are_told(judged: Path) -> None:
     """The lies on the second criterion outnumber those on the first: the slope on the place is negative."""
     found = json.loads(hold(judged, lines(truth(judged))).stdout)["counted"]
@@ -311,6 +314,7 @@ def test_length_and_place_of_errors_are_told(judged: Path) -> None:
     assert found["by_length"]["value"] is not None or found["by_length"]["note"]
 
 
+@pytest.mark.slow
 def test_a_human_who_cannot_tell_is_an_answer_and_what_is_not_settled_is_missing(judged: Path) -> None:
     labels = truth(judged)
     labels[0]["verdict"] = TELL

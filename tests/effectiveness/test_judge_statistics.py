@@ -79,6 +79,7 @@ def widths(flips: float, judges: int = 1, runs: int = 15) -> float:
     return float(np.mean(known))
 
 
+@pytest.mark.slow
 def test_the_noise_of_a_judge_widens_the_interval_and_more_judges_narrow_it() -> None:
     none, tenth, quarter = widths(0.0), widths(0.1), widths(0.25)
     assert none < tenth < quarter

@@ -78,11 +78,13 @@ def test_the_right_verdict_at_the_declared_rate(name: str) -> None:
     assert sum(counts[word] for word in DECIDED if word != planted.word) <= 0.05 * RUNS, counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["synergy", "conflict"])
 def test_what_is_plain_is_found_each_time(name: str) -> None:
     assert words(PAIRS[name], FEW) == {PAIRS[name].word: FEW}
 
 
+@pytest.mark.slow
 def test_planted_orders_are_found() -> None:
     planted = PlantedPair(f"base=0.35,{SKILLS.format(0.1, 0.1)}{ORDER.format(0.4)}")
     for seed in (1, 2):

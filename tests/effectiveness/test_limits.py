@@ -43,6 +43,7 @@ def without_groups(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 # --- From inside -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @BOTH
 def test_more_memory_than_a_process_may_have(tmp_path: Path, sandbox: str, without_groups: None) -> None:
     output = go(sandbox, a_box(tmp_path), ("bash", "-c", f"{TAKE % 100}; {TAKE % 3000}; echo $?"), SMALL)
@@ -104,6 +105,7 @@ def test_tasks(tmp_path: Path) -> None:
     assert output.stopped == "processes" or (int(count[0]) <= 160 and count[1] == "11")
 
 
+@pytest.mark.slow
 def test_ten_gigabytes_by_fallocate(tmp_path: Path) -> None:
     needs_bubblewrap()
     take = (
@@ -121,6 +123,7 @@ def test_ten_gigabytes_by_fallocate(tmp_path: Path) -> None:
 # --- What is said ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @BOTH
 def test_the_record_says_what_was_enforced_and_how(
     tmp_path: Path, sandbox: str, monkeypatch: pytest.MonkeyPatch

@@ -143,6 +143,7 @@ def test_contrasts_of_forced_loading_are_a_family_of_their_own() -> None:
     assert not [pair for pair in found if "forced" in pair.name and pair.kind != "loading"]
 
 
+@pytest.mark.slow
 def test_forced_arms_change_no_other_figure() -> None:
     tasks = fixture_like(18, 5, 3)
     script = "base=0.35,target=0.3,placebo=0.2,negative=0.1,forced=0.2"
@@ -244,6 +245,7 @@ def test_nothing_is_said_where_no_arm_is_offered_a_skill_to_load() -> None:
     assert older.loading is None and older.arms[0].success_given_invoked.bias == "selection"
 
 
+@pytest.mark.slow
 def test_trials_that_load_themselves_are_held_against_forced_ones() -> None:
     tasks = 40
     # The skill helps in half of the tasks, and only there it is loaded.
@@ -300,6 +302,7 @@ def test_what_is_planted_is_recovered(name: str) -> None:
     assert model["loading"]["differs"] == "not shown"
 
 
+@pytest.mark.slow
 def test_the_three_figures_stand_apart_in_every_format_and_selection_is_marked() -> None:
     given = manifest(fixture_like(20, 0, 1), ARMS)
     report = build_report(typed(given), scripted(given, "base=0.35,loading=0.4,invoke=0.5,obey=0.95", 3))

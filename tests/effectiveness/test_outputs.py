@@ -64,6 +64,7 @@ def test_no_text_names_what_may_not_travel(text: str) -> None:
         assert os.path.normpath(path) == path and may_travel(path, "/srv/work")
 
 
+@pytest.mark.slow
 def test_tasks_know_them_and_are_others_by_them(tmp_path: Path) -> None:
     plain = task_of(tmp_path / "a").in_container()
     told = {"instruction_md": "Write /out/x.txt.\n", "tests_test_sh": "cat /out/x.txt\n"}
@@ -116,6 +117,7 @@ def test_every_program_has_them_at_their_paths(at: Workplace) -> None:
     assert at.after(make_places("", "job-")).outputs == at.outputs
 
 
+@pytest.mark.slow
 def test_what_is_written_there_counts(at: Workplace) -> None:
     folder = at.outputs[0][0]
     fill = Command(("bash", "-c", f"head -c 30000000 /dev/zero > {folder}/f; sleep 60"), {"PATH": "/usr/bin:/bin"})

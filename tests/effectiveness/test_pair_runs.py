@@ -33,6 +33,7 @@ def run(*given: str) -> int:
     return code
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", ["declared", "notes-work+maps-work"])
 def test_both_skills_are_tried_alone_and_together_on_the_tasks_of_either(
     collection: Path, capsys: pytest.CaptureFixture[str], asked: str
@@ -58,6 +59,7 @@ def test_both_skills_are_tried_alone_and_together_on_the_tasks_of_either(
     assert told is not None and told.lines == () and [each.run_id for each in told.composed] == [found.run_id]
 
 
+@pytest.mark.slow
 def test_other_arms_are_tried_beside_them_where_they_are_given(collection: Path) -> None:
     assert run("--pairs", "maps-work+notes-work", "--arms", "target", "--hint", "also") == 0
     manifest = load_run(str(the_run(collection / "reports"))).manifest
@@ -67,6 +69,7 @@ def test_other_arms_are_tried_beside_them_where_they_are_given(collection: Path)
     assert [line["skill"] for line in history] == [None, "maps-work", "notes-work", "sums-work"]
 
 
+@pytest.mark.slow
 def test_the_configuration_names_pairs_unless_the_command_line_says_what_to_try(collection: Path) -> None:
     (collection / "skill-health.toml").write_text('[effectiveness]\npairs = ["maps-work+notes-work"]\n')
     assert run() == 0

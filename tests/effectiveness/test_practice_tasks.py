@@ -142,6 +142,7 @@ def test_each_subject_has_a_skill_and_a_task() -> None:
     assert len(TASKS) == len(SUBJECTS)
 
 
+@pytest.mark.slow
 def test_no_task_says_what_its_skill_says() -> None:
     """What a look finds, without running anything: no leak, and every skill that is named is there."""
     root, skills = collection([str(PRACTICES / "skills")], None)

@@ -46,6 +46,7 @@ def prepared(
     return run(tmp_path, cell(one, agent(act), sandbox, [skill("alpha")] if skills else ()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 def test_the_agent_finds_what_was_prepared(tmp_path: Path, sandbox: str) -> None:
     if sandbox == "bubblewrap":
@@ -93,6 +94,7 @@ def test_what_cannot_be_prepared_is_no_failure_of_the_agent(tmp_path: Path, comm
     assert result.cost_usd is None and not (place / "stream.out").exists()
 
 
+@pytest.mark.slow
 def test_what_the_format_allows_is_noted(tmp_path: Path) -> None:
     result, _ = prepared(tmp_path, SetupCommand("echo made > a.txt; exit 7", 9.0, required=False))
     assert result.outcome == "pass"
@@ -101,6 +103,7 @@ def test_what_the_format_allows_is_noted(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_what_was_prepared_is_no_work_of_the_agent(tmp_path: Path) -> None:
     result, _ = prepared(tmp_path, "echo made > a.txt; echo x = 1 > conftest.py; chmod +x conftest.py", path="a.txt")
     assert (result.outcome, result.notes) == ("pass", ())
@@ -108,6 +111,7 @@ def test_what_was_prepared_is_no_work_of_the_agent(tmp_path: Path) -> None:
     assert "conftest.py" in " ".join(result.notes)
 
 
+@pytest.mark.slow
 def test_there_is_no_network(tmp_path: Path) -> None:
     needs_bubblewrap()
     look = "awk 'NR > 2 { print $1 }' /proc/net/dev | grep -v lo: && exit 1; echo made > a.txt"

@@ -115,6 +115,7 @@ def close(figure: Mapping[str, Any], ends: tuple[float, float]) -> None:
     )
 
 
+@pytest.mark.slow
 def test_every_figure_of_every_arm(run: tuple[dict[str, Any], Cells]) -> None:
     report, cells = run
     for part, tasks in parts(report):
@@ -145,6 +146,7 @@ def differences(cells: Cells, tasks: Sequence[str], one: str, other: str, what: 
     return np.array([mean(a, what) - mean(b, what) for a, b in both])
 
 
+@pytest.mark.slow
 def test_every_contrast(run: tuple[dict[str, Any], Cells]) -> None:
     report, cells = run
     (model,) = report["models"]

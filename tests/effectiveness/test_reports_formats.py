@@ -164,6 +164,7 @@ def test_every_contrast_and_skill_has_a_row_with_interval_and_n() -> None:
     assert all(re.search(r"\d [\[–].* 45/15 .* n 45 ", line) for line in arms)
 
 
+@pytest.mark.slow
 def test_missing_trials_are_told_apart_from_failures() -> None:
     made_ = frozen()
     results = forced(scripted(made_, "target=0.4", 3), "infrastructure", arm="target", task_id=("000", "001"))
@@ -177,6 +178,7 @@ def test_missing_trials_are_told_apart_from_failures() -> None:
     assert {(case.name, case.classname) for case in skipped} == {("000", "scripted.target"), ("001", "scripted.target")}
 
 
+@pytest.mark.slow
 def test_no_model_no_trial_no_task() -> None:
     empty = reported(frozen(), [])
     for report in (empty, made(models=0)):

@@ -75,6 +75,7 @@ def test_markdown_is_ours_alone() -> None:
     assert fences == ["```text", "```"] * len(HOSTILE.models)
 
 
+@pytest.mark.slow
 def test_csv_holds_no_formula_and_every_row_has_its_columns() -> None:
     for name in TABLES[:3]:
         found = list(csv.reader(io.StringIO(csv_.render(HOSTILE, RenderOptions(table=name)))))
@@ -115,6 +116,7 @@ def test_json_is_ascii_and_whole() -> None:
     assert json.loads(page) == VALUES
 
 
+@pytest.mark.slow
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_any_text_at_all(one: str, other: str) -> None:
     small = made(models=1)

@@ -32,6 +32,7 @@ def told(folder: Path, now: Mapping[str, str | None]) -> Effects:
     return found
 
 
+@pytest.mark.slow
 def test_every_line_of_a_run_is_read_back(tmp_path: Path) -> None:
     ours = run(models=("scripted", "loop:maker:m"))
     report = build_report(ours.manifest, ours.results)
@@ -61,6 +62,7 @@ def ways(root: Path) -> tuple[dict[str, str | None], dict[str, str]]:
     return here, {name: copy.digest for name, copy in copies(skills, place).items()}
 
 
+@pytest.mark.slow
 def test_a_staged_skill_and_a_skill_of_now_have_one_digest() -> None:
     here, staged = ways(ROOT / "fixtures" / "skills")
     assert len(staged) == 12

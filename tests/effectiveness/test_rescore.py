@@ -105,6 +105,7 @@ def test_a_new_verifier(tmp_path: Path) -> None:
     assert trials[0].after.notes[-1] == NOTE and trials[0].after.usage == results[0].usage
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 def test_what_was_prepared_is_there_when_it_is_verified_again(tmp_path: Path, sandbox: str) -> None:
     """Files that steer a verifier are put back as the agent found them, not as they lie in the task's folder."""
@@ -125,6 +126,7 @@ def test_what_was_prepared_is_there_when_it_is_verified_again(tmp_path: Path, sa
     assert trial.word == "skipped" and "command 1 (exit 3) ended with exit code 3" in trial.reasons[0]
 
 
+@pytest.mark.slow
 def test_the_report_of_a_test_runner_is_kept_and_replaced(tmp_path: Path) -> None:
     def tested(passed: int) -> str:
         summary = {"tests": 3, "passed": passed, "failed": 3 - passed}
@@ -141,12 +143,14 @@ def test_the_report_of_a_test_runner_is_kept_and_replaced(tmp_path: Path) -> Non
     assert json.loads(kept.read_text())["results"]["summary"]["passed"] == 3
 
 
+@pytest.mark.slow
 def test_a_changed_task_is_said(tmp_path: Path) -> None:
     run, results = made(tmp_path, RIGHT)
     trials = again(run, results, replace(a_task(tmp_path, FIRST), digest="another"))
     assert trials[0].word == "same" and "the task itself is another one" in trials[0].reasons[0]
 
 
+@pytest.mark.slow
 def test_a_verifier_that_broke_then_and_works_now(tmp_path: Path) -> None:
     lost = task(tmp_path, script(("no-such-program-here",), (), 5.0))
     run, results = made(tmp_path, RIGHT, check=lost.verifier)
@@ -155,6 +159,7 @@ def test_a_verifier_that_broke_then_and_works_now(tmp_path: Path) -> None:
     assert (trials[0].word, trials[0].after.outcome, trials[0].after.error) == ("changed", "pass", "")
 
 
+@pytest.mark.slow
 def test_a_verifier_that_breaks_now_changes_nothing(tmp_path: Path) -> None:
     run, results = made(tmp_path, RIGHT)
     trials = again(run, results, a_task(tmp_path, "kill -9 $$"))
@@ -229,6 +234,7 @@ def test_results_are_replaced(tmp_path: Path) -> None:
     assert [trial.reasons for trial in later[:2]] == [(), ()]
 
 
+@pytest.mark.slow
 def test_what_is_said(tmp_path: Path) -> None:
     run, results = made(tmp_path, RIGHT, WRONG)
     odd = replace(results[0], task_id="t\x1b[2J", folder="")

@@ -78,6 +78,7 @@ def files(root: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_a_real_run_writes_everything_and_says_so(
     call: Call, collection: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -170,6 +171,7 @@ def test_what_is_refused_costs_nothing_and_leaves_nothing(call: Call, collection
     assert (runs(collection), made.made) == ([], [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("price", "given", "message"),
     [
@@ -202,6 +204,7 @@ def test_money_needs_a_cap_and_a_price(
         assert {cell.max_usd for cell in made.cells} == {(2_000_000 * 1 + 60_000 * 2) / 1e6}
 
 
+@pytest.mark.slow
 def test_the_cap_of_a_trial_can_be_set(call: Call, collection: Path, made: Made) -> None:
     (collection / "skill-health.toml").write_text(
         '[router.providers.here]\nprotocol = "openai"\nbase-url = "http://127.0.0.1:9/v1"\n'
@@ -280,6 +283,7 @@ def test_a_stopped_run_goes_on_and_a_finished_one_begins_anew(
     assert len(rows(collection / "reports" / "effectiveness-history.jsonl")) == 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -314,6 +318,7 @@ def test_a_bias_of_negative_controls_is_exit_1_and_in_the_history(
     assert all(line["biased"] for line in history)
 
 
+@pytest.mark.slow
 def test_trials_without_an_outcome_are_told(call: Call, made: Made, capsys: pytest.CaptureFixture[str]) -> None:
     made.also = lambda cell, result: failing(9 if cell.arm.name == "full" and cell.task.id < "t02" else 0)(cell, result)
     assert call() == 0
@@ -321,6 +326,7 @@ def test_trials_without_an_outcome_are_told(call: Call, made: Made, capsys: pyte
     assert "trials without an outcome that counts: 2; --resume 20260301T000000Z-" in err
 
 
+@pytest.mark.slow
 def test_quota_is_exit_3_and_says_how_to_go_on(call: Call, made: Made) -> None:
     made.also = failing(1, "quota", "the account is empty")
     with pytest.raises(
@@ -329,6 +335,7 @@ def test_quota_is_exit_3_and_says_how_to_go_on(call: Call, made: Made) -> None:
         call()
 
 
+@pytest.mark.slow
 def test_an_agent_that_sees_other_skills_costs_nothing(
     call: Call, collection: Path, made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -349,6 +356,7 @@ def test_an_agent_that_sees_other_skills_costs_nothing(
     assert len(runs(collection)) == 1
 
 
+@pytest.mark.slow
 def test_probes_are_made_once_for_each_set_of_skills_and_not_again(
     call: Call, collection: Path, made: Made, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -370,6 +378,7 @@ def test_probes_are_made_once_for_each_set_of_skills_and_not_again(
     assert {cell.expected for cell in made.cells} == {("built-in",)}
 
 
+@pytest.mark.slow
 def test_a_trial_that_contradicts_the_probe_stops_the_run(call: Call, collection: Path, made: Made) -> None:
     def also(cell: TrialSpec, result: TrialResult) -> TrialResult:
         bad = cell.task.id == "t02" and cell.arm.name == "target"
@@ -386,6 +395,7 @@ def test_a_run_needs_an_agent(collection: Path) -> None:
         group.main(["run", "tasks"], standalone_mode=False)
 
 
+@pytest.mark.slow
 def test_without_tasks_on_the_command_line_those_of_the_configuration_are_tried(collection: Path, made: Made) -> None:
     arguments = ["run", "--agents", "scripted", "--time", TIME, "--quiet", "--sandbox", "none", "--reps", "1"]
     assert group.main(arguments, standalone_mode=False) == 0

@@ -208,6 +208,7 @@ def of_bench(root: Path, arms: list[str]) -> tuple[EffectManifest, dict[str, str
     return found, marks, ready.plan
 
 
+@pytest.mark.slow
 def test_tasks_may_bring_different_skills_of_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As tasks of SkillsBench do: each is tried with its own, and what is edited in one concerns no other's trials."""
     monkeypatch.chdir(tmp_path)

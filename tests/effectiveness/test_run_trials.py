@@ -124,6 +124,7 @@ def test_infrastructure_is_tried_three_times_and_counted_and_its_traces_are_kept
     ] == ["infrastructure"] * 3
 
 
+@pytest.mark.slow
 def test_missing_data_is_tried_again_by_name_and_what_counts_is_kept(tmp_path: Path) -> None:
     bad = Made(
         also=lambda cell, result: failing(9 if cell.arm.name == "target" and cell.replication else 0)(cell, result)

@@ -82,6 +82,7 @@ _thread.start_new_thread = _late
 """
 
 
+@pytest.mark.slow
 def test_a_program_starts_when_nothing_of_ours_has_to_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that starts others without end leaves no room for threads, which would look like a failure of the sandbox."""
     trace, folder = tmp_path / "trace", tmp_path / "supervisor"
@@ -97,6 +98,7 @@ def test_a_program_starts_when_nothing_of_ours_has_to_any_more(tmp_path: Path, m
     assert trace.read_text().split() == ["thread"] * 2 + ["program"]
 
 
+@pytest.mark.slow
 @SLOW
 def test_a_program_that_does_not_start(tmp_path: Path, name: str) -> None:
     for words, reason in (
@@ -108,6 +110,7 @@ def test_a_program_that_does_not_start(tmp_path: Path, name: str) -> None:
             go(name, a_box(tmp_path), words)
 
 
+@pytest.mark.slow
 @SLOW
 def test_signals_are_negative(tmp_path: Path, name: str) -> None:
     assert go(name, a_box(tmp_path), ("sh", "-c", "kill -15 $$")).exit_code == -15
@@ -126,6 +129,7 @@ def test_limits_of_the_process(tmp_path: Path, name: str) -> None:
     )
 
 
+@pytest.mark.slow
 @SLOW
 def test_stopped_from_outside(tmp_path: Path, name: str) -> None:
     if name == "bubblewrap":
@@ -170,6 +174,7 @@ def test_a_sandbox_that_breaks(tmp_path: Path) -> None:
 # --- The way out -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_port_inside_is_a_socket_outside(tmp_path: Path) -> None:
     needs_bubblewrap()
     box = a_box(tmp_path, socket=str(tmp_path / "s"), port=8181)
@@ -217,6 +222,7 @@ def test_a_gateway_that_is_gone(tmp_path: Path) -> None:
 # --- The root of bubblewrap ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_readable_writable_and_hidden(tmp_path: Path) -> None:
     for name in ("read", "write", "read/inner"):
         (tmp_path / name).mkdir()

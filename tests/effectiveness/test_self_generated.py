@@ -46,6 +46,7 @@ def tried(tmp_path: Path, create: str = CREATE, solve: str = SOLVE, **more: Any)
     return bench.run(tmp_path, replace(cell, arm=parse_arm("self_generated")))
 
 
+@pytest.mark.slow
 def test_what_is_written_from_the_text_alone_is_staged_kept_and_paid_for(tmp_path: Path) -> None:
     result, place = tried(tmp_path)
     assert (result.outcome, [name for name, _ in result.skills]) == ("pass", ["counting"]), result
@@ -183,6 +184,7 @@ def run_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Eff
     return run
 
 
+@pytest.mark.slow
 def test_a_run_shows_what_was_written_and_what_it_took(
     run_of: Callable[..., EffectRun], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -120,6 +120,7 @@ def test_few_tasks_that_differ_are_not_testable_and_no_pair_of_arms_is_nothing()
     assert skill_scores(manifest(), (), ()) == ()
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(st.lists(st.one_of(st.none(), st.floats(0, 100)), min_size=34, max_size=34), st.randoms(use_true_random=False))
 def test_order_changes_nothing_and_shares_stay_shares(values: list[float | None], rng: random.Random) -> None:

@@ -170,6 +170,7 @@ def read_back(place: Path) -> StreamReading:
     return claude_code.read(ProgramOutput(0, (place / "stream.out").read_bytes()), job(made_skill("ink")))
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("way", WAYS)
 def test_nobody_speaks_in_the_agents_name(tmp_path: Path, way: str, sandbox: str) -> None:
@@ -184,6 +185,7 @@ def test_nobody_speaks_in_the_agents_name(tmp_path: Path, way: str, sandbox: str
     assert (result.outcome, result.invoked) == ("pass", "no")
 
 
+@pytest.mark.slow
 def test_through_a_pipe_anybody_could(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The attack is real."""
     whole = Workplace.box
@@ -201,6 +203,7 @@ def job(*skills: Any) -> Job:
 # --- Long streams ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_end_of_a_long_stream_is_kept(tmp_path: Path) -> None:
     """18 MB of honest steps, and the line that says how it ended."""
     text = "for n in range(18): print('{\"type\": \"system\", \"text\": \"' + 'x' * (1 << 20) + '\"}')\nprint('@failure refusal')"

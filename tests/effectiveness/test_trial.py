@@ -56,6 +56,7 @@ PRICE = TieredPrice((Rates(1.0, 2.0, 0.5, 1.0),))
 # --- The whole -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @BOTH
 def test_everything_is_kept(tmp_path: Path, sandbox: str) -> None:
     text = (
@@ -89,6 +90,7 @@ def test_everything_is_kept(tmp_path: Path, sandbox: str) -> None:
     assert [path.name for path in place.parent.iterdir()] == ["one"]
 
 
+@pytest.mark.slow
 def test_the_same_trial_leaves_the_same_bytes(tmp_path: Path) -> None:
     kept = []
     for name in ("a", "b"):
@@ -99,6 +101,7 @@ def test_the_same_trial_leaves_the_same_bytes(tmp_path: Path) -> None:
     assert kept[0] == kept[1]
 
 
+@pytest.mark.slow
 def test_an_earlier_attempt_is_replaced(tmp_path: Path) -> None:
     _, place = tried(tmp_path, "true")
     (place / "old").write_text("x")
@@ -106,6 +109,7 @@ def test_an_earlier_attempt_is_replaced(tmp_path: Path) -> None:
     assert not (place / "old").exists()
 
 
+@pytest.mark.slow
 @SLOW
 def test_the_verifier_sees_the_same_in_every_arm(tmp_path: Path, sandbox: str) -> None:
     shown = []
@@ -117,6 +121,7 @@ def test_the_verifier_sees_the_same_in_every_arm(tmp_path: Path, sandbox: str) -
     assert shown[0] == shown[1] == shown[2] and b"out.txt" in shown[0] and b".agents" not in shown[0]
 
 
+@pytest.mark.slow
 def test_files_of_the_agent_lie_below_its_home(tmp_path: Path) -> None:
     from skill_health.effectiveness.agents._api import Command
     from skill_health.effectiveness.tasks._folder import File
@@ -231,6 +236,7 @@ def test_temporary_folder_in_the_collection(tmp_path: Path, monkeypatch: pytest.
         run(tmp_path, cell(made, agent("true"), "none"))
 
 
+@pytest.mark.slow
 def test_reports_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "reports").write_text("a file")
     made = cell(task(tmp_path, verifier("exit 0")), agent("true"), "none")
@@ -309,6 +315,7 @@ def test_a_foreign_skill_stops_the_run(tmp_path: Path) -> None:
     assert (result.outcome, result.disagreement) == ("infrastructure", "beta is offered and not staged")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("status", "body", "outcome"), [
     (401, {"error": {"message": "invalid key", "type": "invalid_request_error", "code": "invalid_api_key"}}, "auth"),
     (429, {"error": {"message": "no credit", "type": "insufficient_quota", "code": "insufficient_quota"}}, "quota"),
@@ -320,6 +327,7 @@ def test_errors_that_stop_the_run(tmp_path: Path, status: int, body: dict[str, A
     assert result.outcome == outcome and result.error and result.reward is None
 
 
+@pytest.mark.slow
 def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     # A port that is bound and not listened at refuses everybody, and nobody else can take it meanwhile.
     with socket.socket() as held:
@@ -345,6 +353,7 @@ def test_a_cap_in_dollars_is_no_failure_of_the_infrastructure(tmp_path: Path) ->
 # --- Probes ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @SLOW
 def test_a_probe_spends_nothing(tmp_path: Path, sandbox: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("skill_health.effectiveness.run.probes._AFTER_ALL", 0.1)
@@ -445,6 +454,7 @@ def test_a_signal_from_inside(tmp_path: Path, code: int, seen: GatewayTrace | No
     assert ending(made, ProgramOutput(code), CUT, stopped).imposed == "quota"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signal", ["KILL", "TERM"])
 def test_an_agent_that_kills_all_that_it_can(tmp_path: Path, signal: str) -> None:
     needs_bubblewrap()

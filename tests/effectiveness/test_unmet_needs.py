@@ -78,6 +78,7 @@ def test_nothing_is_known_before_the_place_is_chosen() -> None:
     assert [*unmet_needs(task("host"), needed(task("host")), None)] == []
 
 
+@pytest.mark.slow
 def test_the_check_tells_the_line_and_uses_the_task_all_the_same(tmp_path: Path) -> None:
     for name, text in SKILLS.items():
         (tmp_path / "skills" / name).mkdir(parents=True)

@@ -138,6 +138,7 @@ def test_without_any_such_text_nobody_knows_whose_gain_it_is() -> None:
     assert model["verdict"]["notes"][0].startswith("neither a placebo nor an irrelevant skill was staged")
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(*[st.integers(0, 3)] * 4), min_size=6, max_size=14),
     st.sampled_from([("placebo",), ("negative",), ("placebo", "negative")]),

@@ -39,6 +39,7 @@ def _heaviest(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     vars(sections).pop("heaviest", None)
 
 
+@pytest.mark.slow
 def test_the_page_has_it_in_its_place_with_its_figures() -> None:
     page = page_made.page()
     seen = Parsed(render_plain(page))

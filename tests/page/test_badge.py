@@ -177,6 +177,7 @@ def test_verdict() -> None:
         badge(made(), "health", "nowhere")
 
 
+@pytest.mark.slow
 @given(st.text(max_size=200) | st.just(NASTY), st.sampled_from(["health", "routing", "effect", "verdict"]))
 def test_any_name_stays_text(name: str, what: Any) -> None:
     page = made([routed(name or "m", FOUND)], [effect("helps")], name=name)

@@ -72,6 +72,7 @@ def test_every_picture_is_inert_and_has_a_name() -> None:
         assert "://" not in re.sub(r"<(title|desc|text)\b.*?</\1>", "", svg), name
 
 
+@pytest.mark.slow
 def test_ids_are_the_picture_s_own() -> None:
     names = ("x", "x-1", "x-1-1", "y")
     drawn = draw_all([picture(bars(["a"]), name) for name in names])
@@ -215,6 +216,7 @@ def test_a_file_and_a_png_of_its_own() -> None:
     assert png(one, 1, dark=True) != small
 
 
+@pytest.mark.slow
 def test_small_pictures_of_many_skills_are_small() -> None:
     page = made(skills=5, models=2, days=30, hostile=False)
     drawn = [draw(each) for skill in page.status.skills for each in skill_pictures(page, skill.path)]

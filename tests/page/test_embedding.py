@@ -69,6 +69,7 @@ def test_marks_of_a_row_are_undone() -> None:
     assert without_row_marks(marked) == html
 
 
+@pytest.mark.slow
 def test_the_script_makes_what_a_page_without_one_has() -> None:
     page = page_made.page()
     scripted, plain = Parsed(render(page)), render_plain(page)
@@ -97,6 +98,7 @@ def test_the_script_makes_what_a_page_without_one_has() -> None:
                 resolve(told, str(origin))
 
 
+@pytest.mark.slow
 def test_rows_sort_by_what_the_records_say() -> None:
     page = page_made.page()
     data = json.loads(Parsed(render(page)).one("script", id=DATA).text)
@@ -112,6 +114,7 @@ def test_rows_sort_by_what_the_records_say() -> None:
         assert {page.status.skills[at].path for at in places} == paths & {each.path for each in page.status.skills}
 
 
+@pytest.mark.slow
 def test_long_tables_are_made_by_the_script_too() -> None:
     page = page_made.page()
     plain, scripted = Parsed(render_plain(page)), Parsed(render(page))

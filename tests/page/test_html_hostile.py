@@ -101,6 +101,7 @@ def test_only_elements_of_ours_are_there() -> None:
     assert _seen().one("style").text == plain.one("style").text
 
 
+@pytest.mark.slow
 def test_links_stay_on_the_page_or_below_it() -> None:
     for link in _seen().links():
         assert link.startswith("#") or not link.lower().strip().startswith(("javascript", "data", "http", "//"))

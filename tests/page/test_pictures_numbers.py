@@ -78,6 +78,7 @@ def test_each_figure_is_that_of_its_report(seed: int) -> None:
     assert seen > 500
 
 
+@pytest.mark.slow
 def test_no_contrast_of_any_report_is_lost() -> None:
     page = made(2, skills=40, models=3, hostile=False)
     pictures = {picture.name: picture for picture in collection_pictures(page)}

@@ -160,6 +160,7 @@ def test_hollow_points_are_the_ones_that_cannot_be_tested() -> None:
     assert len(hollow) == sum(each == "no" for each in tested)
 
 
+@pytest.mark.slow
 def test_names_of_skills_in_a_scatter_plot_cover_no_point_and_no_other_name() -> None:
     [scatter] = cost_effect.build(made(12, skills=60, models=3, hostile=False))
     names = [each for each in shapes(draw(scatter)) if each.text.startswith("skill-")]

@@ -101,6 +101,7 @@ def test_a_prompt_that_is_lost_fails_with_what_there_is_to_know(repository: Repo
     assert hook() == (0, "", "")
 
 
+@pytest.mark.slow
 def test_a_new_skill_that_steals_fails_and_one_that_does_not_passes(repository: Repository, hook: Hook) -> None:
     repository.skill("paint-walls", "Paints walls.")
     code, out, _ = hook("skills/paint-walls/SKILL.md")
@@ -243,6 +244,7 @@ def test_the_last_skill_may_go_with_its_prompts_only(repository: Repository, hoo
     assert hook()[0] == 0
 
 
+@pytest.mark.slow
 def test_a_draft_that_git_does_not_know_is_in_no_commit(
     repository: Repository, hook: Hook, monkeypatch: pytest.MonkeyPatch
 ) -> None:

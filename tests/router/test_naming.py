@@ -209,6 +209,7 @@ def test_names_at_a_revision_are_those_of_its_plugins(write: Write) -> None:
     assert catalogue_at(str(root), config, "HEAD", paths=["pack/imessage"]).names == wanted[1:]
 
 
+@pytest.mark.slow
 def test_the_hook_sees_a_renamed_plugin_and_takes_plain_names(
     write: Write, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -477,6 +477,7 @@ def test_a_written_prompt_is_read_back(prompt: Prompt) -> None:
     Draft202012Validator(load_schema("router-prompt")).validate(json.loads(line))
 
 
+@pytest.mark.slow
 @given(st.lists(prompts(), max_size=8, unique_by=lambda prompt: prompt.prompt_id))
 def test_every_record_becomes_a_prompt_or_a_problem(found: list[Prompt]) -> None:
     loaded = read("".join(map(prompt_line, found)) or " ")

@@ -318,6 +318,7 @@ def test_wide_names_are_counted_as_terminals_do() -> None:
     assert max(map(columns, shown.splitlines())) <= 60
 
 
+@pytest.mark.slow
 def test_a_thousand_skills_do_not_explode() -> None:
     names = [f"skill-{n:04}" for n in range(1000)]
     prompts = [prompt(f"p{n}", names[n]) for n in range(0, 1000, 5)]

@@ -25,6 +25,7 @@ RESULTS = st.builds(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(RESULTS)
 def test_there_and_back(result: RoutingResult) -> None:
     assert read_result(json.loads(json.dumps(record_values(result)))) == result

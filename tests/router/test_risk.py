@@ -216,6 +216,7 @@ def test_the_fit_with_a_penalty_is_the_minimum_that_scipy_finds(seed: int) -> No
     assert found.intercept + features.mean(axis=0) @ found.weights == pytest.approx(best.x[0], abs=1e-4)
 
 
+@pytest.mark.slow
 def test_the_auc_is_that_of_mann_and_whitney_within_each_collection() -> None:
     features, lost = made(7)
     scores, strata = features[:, 0].round(1), np.array(["a", "b", "c"] * 50)

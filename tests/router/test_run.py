@@ -268,6 +268,7 @@ def test_exhausted_credit_and_a_wrong_key_stop_the_run_and_keep_what_is_done(tmp
     assert len(better.asked) == 24 - len(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cap", [0, 1, 7, 24, 30])
 def test_a_cap_on_calls_counts_every_attempt_and_a_larger_one_goes_on(tmp_path: Path, cap: int) -> None:
     def answer(request: RoutingRequest) -> Reply:
@@ -329,6 +330,7 @@ def test_missing_data_is_asked_again_when_a_run_is_resumed(tmp_path: Path) -> No
     assert {result.status for result in results(tmp_path / "run")} == {"finished"}
 
 
+@pytest.mark.slow
 def test_a_server_that_is_down_is_left_alone_and_asked_again_later(tmp_path: Path) -> None:
     def answer(request: RoutingRequest) -> Reply:
         return right(request) if request.replication == 0 else Reply(status="provider_error", error="answered 502")

@@ -169,6 +169,7 @@ def test_bad_records_stop_a_run_unless_they_may_be_skipped(
     assert "prompts.jsonl:7" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_cap_ends_a_run_that_a_larger_one_goes_on_with(
     call: Call, collection: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -189,6 +190,7 @@ def test_a_cap_ends_a_run_that_a_larger_one_goes_on_with(
     assert [path.name for path in runs(collection)] == [folder.name, folder.name.replace("Z-", "Z.2-")]
 
 
+@pytest.mark.slow
 def test_a_named_run_must_be_the_same_run(call: Call, collection: Path) -> None:
     with pytest.raises(AbortedError):
         call("--max-runs", "10")

@@ -62,6 +62,7 @@ def changed(**fields: Any) -> Callable[[bytes], bytes]:
     return lambda line: json.dumps(json.loads(line) | fields).encode() + b"\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [
@@ -96,6 +97,7 @@ def test_damaged_results_are_had_again_from_the_attempts(
     assert len(list(half.parent.iterdir())) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["attempts.jsonl", "results.jsonl"])
 def test_one_of_the_two_files_is_enough(call: Callable[..., int], half: Path, name: str) -> None:
     (half / name).unlink()
@@ -106,6 +108,7 @@ def test_one_of_the_two_files_is_enough(call: Callable[..., int], half: Path, na
     assert len(rows(half / "results.jsonl")) == ALL
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [

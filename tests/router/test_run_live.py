@@ -129,6 +129,7 @@ def test_all_protocols_answer_and_the_key_is_in_no_file(
     assert_no_key(collection, *capsys.readouterr())
 
 
+@pytest.mark.slow
 def test_what_is_written_keeps_the_published_schemas(call: Callable[..., int], collection: Path) -> None:
     assert call("--max-runs", "200", models="openai:m,lexical:tfidf,scripted:skill=1,malformed=0.3") in (0, 1)
     folder = the_run(collection)
@@ -164,6 +165,7 @@ def test_a_stop_keeps_what_is_done_and_the_run_goes_on_later(
     assert Counter(seen.text for seen in server.seen[after + 4 :]).most_common(1)[0][1] <= 2
 
 
+@pytest.mark.slow
 def test_a_model_that_is_gone_is_recorded_and_the_others_go_on(
     call: Callable[..., int], server: Loopback, collection: Path
 ) -> None:
@@ -174,6 +176,7 @@ def test_a_model_that_is_gone_is_recorded_and_the_others_go_on(
     assert sum(seen.model == "gone" for seen in server.seen) <= 8
 
 
+@pytest.mark.slow
 def test_a_cap_in_dollars_is_kept_and_a_larger_one_goes_on(
     call: Callable[..., int], server: Loopback, collection: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -189,6 +192,7 @@ def test_a_cap_in_dollars_is_kept_and_a_larger_one_goes_on(
     assert there > 6
 
 
+@pytest.mark.slow
 def test_a_failed_check_spends_nothing_more_unless_told_to(
     call: Callable[..., int], server: Loopback, collection: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -239,6 +243,7 @@ def test_a_price_that_nobody_knows_fails_closed(call: Callable[..., int], server
     assert call("--unsafe-no-cost-cap", models="openai:other", reps=1) == 0
 
 
+@pytest.mark.slow
 def test_requests_that_broke_off_count_against_the_cap(
     call: Callable[..., int], server: Loopback, collection: Path
 ) -> None:
@@ -299,6 +304,7 @@ def test_missing_data_is_asked_again_where_the_run_is_named_and_a_new_run_is_a_n
     assert "calls without an answer" not in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_removed_meanwhile_ends_the_run_at_once(
     call: Callable[..., int], server: Loopback, collection: Path
 ) -> None:

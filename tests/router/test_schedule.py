@@ -77,6 +77,7 @@ def test_limits_are_used_in_full() -> None:
     assert (watch.peak["a"], watch.peak["all"]) == (2, 5)
 
 
+@pytest.mark.slow
 def test_a_slow_group_does_not_hold_up_another() -> None:
     planned = [("slow", n) for n in range(4)] + [("fast", 10 + n) for n in range(40)]
     watch = Watch(lambda item: 0.05 if item < 10 else 0.0)

@@ -133,6 +133,7 @@ def naive(prompts: list[Prompt], results: list[RoutingResult]) -> dict[str, tupl
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @given(runs())
 def test_every_metric_is_what_its_definition_says(
     run: tuple[dict[str, Any], list[RoutingResult], list[Prompt]],
@@ -158,6 +159,7 @@ def test_every_metric_is_what_its_definition_says(
                 assert 0 <= found[key].get("coverage", 1) <= 1
 
 
+@pytest.mark.slow
 @given(runs(), st.randoms(use_true_random=False))
 @settings(max_examples=10)
 def test_the_order_of_results_does_not_matter(
@@ -169,6 +171,7 @@ def test_the_order_of_results_does_not_matter(
     assert json.dumps(build_report(given_, results)) == json.dumps(build_report(given_, mixed))
 
 
+@pytest.mark.slow
 @given(runs())
 def test_denominators_add_up(run: tuple[dict[str, Any], list[RoutingResult], list[Prompt]]) -> None:
     given_, results, _ = run
@@ -467,6 +470,7 @@ def test_a_skill_with_few_prompts_says_so() -> None:
     assert any("never picked" in note for note in notes["beta"])
 
 
+@pytest.mark.slow
 def test_quantiles_cover_and_know_their_limits() -> None:
     few = quantile([(float(n), n) for n in range(10)], 0.95)
     assert few.value == 9 and few.high is None and "too few" in few.note

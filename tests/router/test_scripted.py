@@ -127,6 +127,7 @@ def test_spread_is_the_correlation_of_two_replications() -> None:
         assert abs(covariance / (0.7 * 0.3) - expected) < SIGMAS / CALLS**0.5
 
 
+@pytest.mark.slow
 def test_difficulty_is_shared_by_models_unless_said_otherwise() -> None:
     requests = [request(number) for number in range(400)]
     one, two = (firsts(opened(f"skill=0.5,spread=1,seed={seed}"), requests) for seed in (1, 2))

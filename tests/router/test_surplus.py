@@ -139,6 +139,7 @@ def test_every_answer_is_that_of_its_question(kind: str, protocol: str) -> None:
             assert (reply.status, reply.text) == ("finished", ranking(f"p{number}"))
 
 
+@pytest.mark.slow
 def test_a_sweep_over_a_server_that_answers_twice_now_and_then() -> None:
     """Of 200 calls, each second response comes at another time; none shifts the answers that follow."""
 

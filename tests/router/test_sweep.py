@@ -136,6 +136,7 @@ def runs(root: Path) -> list[Path]:
 WORSE = "Handles matters of the pantry. Use when the pantry is empty."
 
 
+@pytest.mark.slow
 def test_since_a_revision(repository: Path, run: Skill) -> None:
     """The whole way: a commit, an edit, and only what the edit affects is asked, beside the controls."""
     edit(repository, "plum-jam", WORSE)
@@ -176,11 +177,13 @@ def test_since_a_revision(repository: Path, run: Skill) -> None:
     assert (folder / "comparison.md").read_text(encoding="utf-8").startswith("# Router: ")
 
 
+@pytest.mark.slow
 def test_the_uncommitted_edit_counts_too(repository: Path, sweep: Skill) -> None:
     edit(repository, "plum-jam", WORSE)
     assert comparison(sweep("--since", "HEAD"))["sweep"]["changed"] == ["plum-jam"]
 
 
+@pytest.mark.slow
 def test_nothing_changed_is_one_line(repository: Path, sweep: Skill) -> None:
     path = repository / "skills" / "plum-jam" / "SKILL.md"
     path.write_text(path.read_text(encoding="utf-8") + "\nMore of the body.\n", encoding="utf-8")
@@ -302,6 +305,7 @@ def test_an_instrument_that_is_not_to_be_trusted_passes_no_gate(repository: Path
     assert "Not to be trusted: scripted:error=1 failed the instrument check in this run." in shown
 
 
+@pytest.mark.slow
 def test_a_renamed_skill_is_said_to_have_nothing_to_be_compared_with(repository: Path, sweep: Skill) -> None:
     (repository / "skills" / "tax-forms").rename(repository / "skills" / "tax-returns")
     edit(repository, "tax-returns", DESCRIPTIONS["tax-forms"])
@@ -316,6 +320,7 @@ def test_a_renamed_skill_is_said_to_have_nothing_to_be_compared_with(repository:
     assert found["lost"] == []
 
 
+@pytest.mark.slow
 def test_every_file_of_a_run_is_as_published(repository: Path, here: Skill) -> None:
     done = here("router", "run", "--models", "scripted,lexical:bm25", "--reps", "2", "--quiet")
     assert done.returncode in (0, 1), done.stderr
@@ -331,6 +336,7 @@ def test_every_file_of_a_run_is_as_published(repository: Path, here: Skill) -> N
             assert set(json.loads(line)) <= set(load_schema(f"router-{name}")["properties"])
 
 
+@pytest.mark.slow
 def test_a_dry_run_says_what_would_be_asked(repository: Path, sweep: Skill) -> None:
     edit(repository, "plum-jam", WORSE)
     done = sweep("--since", "HEAD", "--dry-run")
@@ -356,6 +362,7 @@ def test_mistakes(repository: Path, sweep: Skill, options: tuple[str, ...], said
     assert said in done.stderr
 
 
+@pytest.mark.slow
 def test_bodies_cannot_be_had_from_a_run(repository: Path, sweep: Skill) -> None:
     assert sweep("--index", "body", command="run").returncode == 0
     assert "nothing to ask" in sweep("--index", "body", "--changed").stdout

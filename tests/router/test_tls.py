@@ -73,6 +73,7 @@ def test_what_is_trusted_and_what_is_not(certificate: tuple[Path, Path], monkeyp
     assert "certificate that cannot be trusted" in elsewhere.message
 
 
+@pytest.mark.slow
 def test_a_second_response_and_a_silent_server(certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
     twice, silent = ask(certificate, "/twice"), ask(certificate, "/silent")

@@ -108,6 +108,7 @@ def test_free_routers_run_and_report(collection: Path, blocked: frozenset[str]) 
     assert [(each.returncode, each.stderr) for each in compared] == [(0, "")] * 2
 
 
+@pytest.mark.slow
 def test_what_is_asked_by_default_and_the_risk_need_no_extra(collection: Path) -> None:
     run, risk = call(collection, EVERY, ["run", "--dry-run"], ["risk"])
     assert (run.returncode, run.stderr.count("Traceback"), risk.returncode, risk.stderr) == (0, 0, 0, "")

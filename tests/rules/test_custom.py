@@ -200,6 +200,7 @@ def test_another_configuration_is_another_result(run: Run, write: Write) -> None
 RULES = [case["rule"].replace("\n\n", "\n") for case in DATA["cases"] if "finds" in case][:30]
 
 
+@pytest.mark.slow
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(shuffle=st.randoms(use_true_random=False))
 def test_neither_the_order_of_rules_nor_of_files_matters(shuffle: random.Random, run: Run, tmp_path: Path) -> None:
@@ -256,6 +257,7 @@ def git(root: Path, *arguments: str) -> None:
     subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True)
 
 
+@pytest.mark.slow
 def test_the_gate_reports_what_a_commit_adds(run: Run, write: Write) -> None:
     rules = TWO + '[severity]\nACME001 = "error"\n'
     root = write({"skills/report/SKILL.md": SKILL.replace("risk:", "owner: me\nrisk:"), "skill-health.toml": rules})
@@ -278,6 +280,7 @@ def test_the_gate_reports_what_a_commit_adds(run: Run, write: Write) -> None:
     assert "skills/old" not in done.stdout
 
 
+@pytest.mark.slow
 def test_the_gate_reports_a_value_that_another_skill_has(run: Run, write: Write) -> None:
     rules = one_rule('severity = "error"\nkey = { path = "metadata.author", unique = true }')
     root = write({"skills/report/SKILL.md": SKILL, "skill-health.toml": rules})
@@ -290,6 +293,7 @@ def test_the_gate_reports_a_value_that_another_skill_has(run: Run, write: Write)
     assert done.returncode == 1 and '`metadata.author` is "me" in skills/report/SKILL.md too' in done.stdout
 
 
+@pytest.mark.slow
 def test_the_gate_looks_again_where_a_file_that_rules_ask_for_changes(run: Run, write: Write) -> None:
     rules = one_rule(
         'severity = "error"\npattern = { require = \'"{folder}"\', within = "repository", files = ["lists/{folder}.json"] }'

@@ -38,6 +38,7 @@ def capable(**given: Any) -> types.ClientCapabilities:
     return types.ClientCapabilities(**given)
 
 
+@pytest.mark.slow
 def test_findings_follow_what_is_typed(write: Write) -> None:
     root = write({"skills/tidy/SKILL.md": HEAD + "See [gone](gone.md).\n"})
 

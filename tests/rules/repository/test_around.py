@@ -71,6 +71,7 @@ def test_the_cache_notices_every_change(root: Path, capfd: Lines) -> None:
     assert found(capfd) == []
 
 
+@pytest.mark.slow
 def test_a_run_with_a_full_cache_loads_nothing_of_it(root: Path) -> None:
     code = (
         "import sys; from skill_health.cli import main; main(['lint', '.']); "
