@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loopback import PROTOCOLS, Loopback, Seen, answer, ranking
 from scipy.stats import binomtest
+from statsmodels.stats.proportion import proportion_confint
 from test_run import fake_model, plan_of
 
 from skill_health.bench.journal import read_manifest
@@ -196,6 +197,11 @@ def test_every_protocol_is_asked_about_the_shortlist_alone(
     assert (found.k, found.router, [each.depth for each in found.recall]) == (2, "lexical", [1, 2])
     hits = sum(prompt.expected in facts.shortlists[name] for name, prompt in facts.prompts.items() if prompt.expected)
     assert found.recall[-1].prompts.value == pytest.approx(hits / 9, abs=1e-6)
+    low, high = proportion_confint(hits, 9, method="wilson")
+    recall = found.recall[-1].prompts
+    # Of few clusters it is wider than Wilson's, as all intervals of a report are.
+    assert recall.low is not None and recall.high is not None
+    assert low - 0.03 < recall.low <= low and high <= recall.high < high + 0.03
     assert (found.recall[-1].prompts.n, found.recall[-1].skills.clusters) == (9, 8)
     # An oracle errs only where the first stage does.
     assert own.ranked.value == 1.0 and own.retrieved.n == own.product.n == 18
