@@ -129,6 +129,8 @@ def mismatch(manifest: RouterManifest, asked: SweepBasis, models: Collection[str
     if selection.kind != "all" and msgspec.structs.replace(selection, of=asked.selection.of) != asked.selection:
         return "it asked other prompts"
     differing = [name for name in SETTINGS if getattr(manifest, name) != getattr(asked.choices, name)]
+    if _stages(manifest) != _asked_stages(asked.choices):
+        differing.append("retrieval")
     if manifest.template.digest != asked.template:
         differing.append("template")
     if differing:
@@ -136,6 +138,14 @@ def mismatch(manifest: RouterManifest, asked: SweepBasis, models: Collection[str
     there = {model.spec for model in manifest.models}
     lacking = [spec for spec in models if spec not in there]
     return f"without {list_some(lacking)}" if lacking else ""
+
+
+def _stages(manifest: RouterManifest) -> tuple[int, str]:
+    return (manifest.retrieval.k, manifest.retrieval.router) if manifest.retrieval else (0, "")
+
+
+def _asked_stages(choices: RouterChoices) -> tuple[int, str]:
+    return (choices.retrieve, choices.retriever) if choices.retrieve else (0, "")
 
 
 def agrees(then: Iterable[ListedSkill], seen: Iterable[ListedSkill], changed: Iterable[ComparedSkill]) -> bool:

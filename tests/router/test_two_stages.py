@@ -20,6 +20,7 @@ from statsmodels.stats.proportion import proportion_confint
 from test_run import fake_model, plan_of
 
 from skill_health.bench.journal import read_manifest
+from skill_health.cli import main
 from skill_health.commands.router import command as group
 from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import AbortedError, UsageError
@@ -315,3 +316,31 @@ def test_a_manifest_that_was_edited_costs_figures_and_no_crash(
     (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
     with pytest.raises(UsageError, match="is not a manifest of ours"):
         group.main(["report", str(folder)], standalone_mode=False)
+
+
+def test_figures_of_a_shortlist_are_marked_as_such_wherever_they_stand(
+    call: Callable[..., int], collection: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(models="openai:m,lexical") == 0
+    (line, other) = [
+        json.loads(line) for line in (collection / "reports" / "router-history.jsonl").read_text("utf-8").splitlines()
+    ]
+    assert {each["settings"]["retrieve"] for each in (line, other)} == {2} and line["settings"]["retriever"] == "lexical"
+    assert problems("router-history", line) == []
+    capsys.readouterr()
+    assert main(["status", "--config", "skill-health.toml"]) in (0, 1)
+    assert "of a shortlist" in capsys.readouterr().out
+    assert call("--retrieve", "0", models="openai:m,lexical") == 0
+    capsys.readouterr()
+    two, one = sorted(path.name for path in (collection / "reports" / "router").iterdir())
+    assert group.main(["compare", one, two], standalone_mode=False) in (0, 1)
+    out = capsys.readouterr().out
+    assert "what models saw of the collection: 2 skills that lexical (content) found -> all of it" in " ".join(out.split())
+
+
+def test_a_sweep_takes_no_baseline_of_another_first_stage(
+    call: Callable[..., int], collection: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for k, found in ((2, True), (3, True), (2, False)):
+        assert call(command="sweep", models="lexical", k=k) == 0
+        assert ("this one is the first" in capsys.readouterr().err) is found
