@@ -14,7 +14,7 @@ from skill_health.documents.skill_record import MeasuredPair, SkillRouted
 class RoutingFacts(NamedTuple):
     """What is known of a routing run, as far as its figures depend on it.
 
-    `selection` is "all" if all prompts were asked. `trusted` is False if the instrument check failed. `retrieved` is how
+    `selection` is "all" if all prompts were asked, `trusted` False if the instrument check failed, and `retrieved` how
     many skills a first stage left for each prompt, 0 where there was none.
     """
 
