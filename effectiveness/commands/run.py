@@ -16,7 +16,7 @@ from skill_health.core.times import time_option
 from skill_health.effectiveness.commands._options import network_options, spending_options, study_options, tasks_options
 
 if TYPE_CHECKING:
-    from skill_health.bench.schedule import RunOutcome
+    from skill_health.bench.conduct import RunOutcome
     from skill_health.effectiveness.plan.prepare import PreparedTrials
     from skill_health.effectiveness.run.conduct import TrialRunOptions
 

@@ -1,149 +1,114 @@
-"""The run itself: each trial made within the caps, journaled, and made again where the infrastructure failed."""
+"""The run itself: each trial made within the caps, after those that another run has already were taken over."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
+import shutil
+from collections.abc import Awaitable, Callable, Iterator
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from skill_health.bench.budget import Budget
-from skill_health.bench.journal import Journal, read_clock
-from skill_health.bench.schedule import GRACE, RunnerWork, StopRun
-from skill_health.documents._record import convert_record, record_values
+from skill_health.bench.conduct import RunTerms
+from skill_health.bench.journal import Journal
+from skill_health.core.errors import AbortedError
+from skill_health.documents._record import record_values
 from skill_health.documents.effect_attempt import TrialAttempt
-from skill_health.documents.effect_result import Key, TrialResult
+from skill_health.documents.effect_result import TrialResult
+from skill_health.effectiveness.plan.extend import Extension
 from skill_health.effectiveness.plan.plan import Planned, TrialPlan
+from skill_health.effectiveness.run.probes import Probing
+from skill_health.effectiveness.run.rescore import Rescored, replace_verdict, rescore
+from skill_health.effectiveness.run.runner import AgentRunner
 from skill_health.effectiveness.run.runs import folder_of, make_way
+from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.trial.spec import TrialSpec
-
-MOST_ATTEMPTS = 3
-OUTAGE = 5
-"""So many trials in a row of which no attempt came to an end, and a model is left alone."""
-_STOPS = ("quota", "auth")
+from skill_health.effectiveness.workspace.scripts import ScriptOptions
 
 Trial = Callable[[TrialSpec, str], Awaitable[TrialResult]]
 """Runs the trial of a cell and keeps it in a folder, as `skill_health.effectiveness.trial.trial.run_trial` does."""
-Expected = Mapping[str, tuple[str, ...] | None]
-"""What an agent lists beside skills of the collection, by the name of the model; None where nobody knows."""
 
 
-class TrialRunner(RunnerWork[Planned]):
-    """One run, or what is left of it.
+class TrialRunner(AgentRunner[Planned, TrialResult]):
+    """One run of trials, or what is left of it; those of `extension` are taken over."""
 
-    `disagreed` is what an agent was offered against the plan, "" where that did not happen. `on_result` is told of each
-    result once it is durable.
-    """
+    ATTEMPT = TrialAttempt
+    FINE = ("pass", "fail")
 
-    def __init__(self, plan: TrialPlan, journal: Journal, budget: Budget, trial: Trial) -> None:
-        super().__init__(journal, budget)
+    def __init__(
+        self,
+        plan: TrialPlan,
+        journal: Journal,
+        budget: Budget,
+        trial: Trial,
+        probing: Probing | None = None,
+        extension: Extension | None = None,
+    ) -> None:
+        super().__init__(plan, journal, budget, probing)
         self.plan = plan
-        self.disagreed = ""
-        self.expected: Expected = {}
-        self.on_result: Callable[[TrialResult], None] = lambda result: None
-        self._trial = trial
+        self._trial, self._extension = trial, extension
 
-    def left(self) -> int:
-        """How many trials have no result."""
-        return sum(key not in self.journal.results for key in self.plan.keys())  # noqa: SIM118
+    def wanted(self) -> Iterator[Planned]:
+        """All trials in the order that they are made in."""
+        return self.plan.trials()
 
-    async def run(self, concurrency: int, grace: float = GRACE) -> None:
-        """Make every trial that has no result yet."""
-        planned = [each for each in self.plan.trials() if each.key not in self.journal.results]
-        pairs = ((each.model.server, each) for each in planned)
-        await self.do(self._make, pairs, concurrency, self.plan.at_once(concurrency), grace)
+    def reserved(self, planned: Planned) -> float:
+        """The most dollars of one trial: of each agent that its arm starts."""
+        return planned.model.reserved * planned.arm.agents
 
-    async def _make(self, planned: Planned) -> None:
-        """Make one trial, again where the infrastructure failed; without a result where a cap or outage forbids it."""
-        spec = planned.model.spec
-        result, number = self._recorded(planned.key)
-        for _ in range(0 if result else MOST_ATTEMPTS - number % MOST_ATTEMPTS):
-            usd = planned.model.reserved * planned.arm.agents
-            if spec in self.down or not await self.admitted(usd):
-                return
-            result = await self._attempt(planned, number, usd)
-            number += 1
-            if result.outcome == "cancelled":
-                return
-            if result.outcome != "infrastructure":
-                self.errors.pop(spec, None)
-                break
-        if result and not result.finished:
-            self._note_failure(spec, result)
-        if result and (result.finished or spec not in self.down):
-            await self.journal.add(record_values(result))
-            self.on_result(result)
+    def settled(self, result: TrialResult) -> bool:
+        """Whether nothing is to be tried again."""
+        return result.finished
 
-    def _recorded(self, key: Key) -> tuple[TrialResult | None, int]:
-        """What earlier processes saw of a key and did not live to write as its result; and the attempts that failed."""
-        failed = 0
-        for event in self.journal.past.ends.get(key, ()):
-            try:
-                result = convert_record(event, TrialAttempt).result
-            except ValueError:
-                continue
-            if not result:
-                continue
-            if result.finished and result.key == key:
-                return result, failed
-            failed += result.outcome == "infrastructure"
-        return None, failed
+    def where(self, result: TrialResult) -> str:
+        """The trial for people."""
+        return f"{result.model}, {result.arm}, task {result.task_id}"
 
-    async def _attempt(self, planned: Planned, failed: int, usd: float) -> TrialResult:
-        """One attempt after so many that failed; `usd` is reserved for it. Raises StopRun where it stops the run."""
+    async def start(self, planned: Planned, cell: TrialSpec) -> TrialResult:
+        """One trial, kept in its folder."""
         folder = folder_of(planned.key)
         place = os.path.join(self.journal.folder, folder)
-        actual: float | None = None
-        try:
-            start = TrialAttempt(event="start", key=planned.key, attempt=failed + 1, at=read_clock(), reserved_usd=usd)
-            await self.journal.append(record_values(start))
-            await asyncio.to_thread(make_way, place, failed)
-            cell = replace(self.plan.cell(planned), attempt=failed + 1, expected=self.expected.get(planned.model.spec))
-            result = structs.replace(await self._trial(cell, place), attempts=failed + 1, folder=folder)
-            actual = 0.0 if planned.model.free else result.cost_usd
-        except asyncio.CancelledError:
-            end = TrialAttempt(
-                event="end",
-                key=planned.key,
-                attempt=failed + 1,
-                at=read_clock(),
-                outcome="cancelled",
-                cost_usd=None,
-            )
-            self.journal.note(record_values(end))
-            raise
-        finally:
-            self.charge(usd, actual)
-        end = TrialAttempt(
-            event="end",
-            key=planned.key,
-            attempt=failed + 1,
-            at=read_clock(),
-            outcome=result.outcome,
-            cost_usd=actual,
-            error=result.error,
-            result=result,
-        )
-        if reason := self._reason_to_stop(result):
-            await self.journal.append(record_values(end))
-            raise StopRun(reason)
-        # The result, or the start of the next attempt, takes this line to the disk with it.
-        self.journal.note(record_values(end))
-        return result
+        await asyncio.to_thread(make_way, place, cell.attempt - 1)
+        return structs.replace(await self._trial(cell, place), attempts=cell.attempt, folder=folder)
 
-    def _reason_to_stop(self, result: TrialResult) -> str:
-        if result.outcome in _STOPS:
-            return f"{result.outcome}: {result.error}"
-        if result.disagreement:
-            where = f"{result.model}, {result.arm}, task {result.task_id}"
-            self.disagreed = self.disagreed or f"{where}: {result.disagreement}"
-            return self.disagreed
-        return ""
+    async def take_over(self, terms: RunTerms) -> None:
+        """Take over every trial that has no result yet; its folder is copied first, so that a kill loses nothing.
 
-    def _note_failure(self, spec: str, result: TrialResult) -> None:
-        errors = self.errors.setdefault(spec, [])
-        errors.append(result.error)
-        if len(errors) >= OUTAGE and spec not in self.down:
-            self.down[spec] = f"{spec} did not come to an end in {len(errors)} trials in a row: {result.error}"
+        Those whose verifier has changed are verified again; one that cannot be is left to be made anew. Raises
+        AbortedError where nothing can be run or written.
+        """
+        if (extension := self._extension) is None:
+            return
+        plan, journal = self.plan, self.journal
+        waiting = [key for key in extension.trials if key not in journal.results]
+        again = [extension.trials[key] for key in waiting if key in extension.verify_again]
+        tasks = {task.id: task for task in plan.tasks}
+        options = ScriptOptions(back_end(plan.sandbox.name), plan.sandbox.image, terms.concurrency)
+        verified = await rescore(extension.donor.folder, again, tasks, options) if again else []
+        judged = {each.before.key: each for each in verified if each.word in ("same", "changed")}
+        for key in waiting:
+            new = judged.get(key)
+            if key in extension.verify_again and new is None:
+                continue
+            result = new.after if new else extension.trials[key]
+            maker = extension.donor.run_id if result.taken_from is UNSET else result.taken_from
+            await asyncio.to_thread(_copy_trial, extension.donor.folder, journal.folder, result.folder, new)
+            await journal.add(record_values(structs.replace(result, taken_from=maker)))
+
+
+def _copy_trial(donor: str, run: str, folder: str, new: Rescored | None) -> None:
+    """Copy the folder of a trial, with its new verdict where there is one; it is there as a whole or not at all."""
+    place = os.path.join(run, folder)
+    above, name = os.path.split(place)
+    half = os.path.join(above, f".{name[:80]}-taken")
+    try:
+        os.makedirs(above, exist_ok=True)
+        shutil.rmtree(half, ignore_errors=True)
+        shutil.copytree(os.path.join(donor, folder), half, symlinks=True)
+        if new:
+            replace_verdict(half, new)
+        shutil.rmtree(place, ignore_errors=True)
+        os.rename(half, place)
+    except (OSError, shutil.Error) as error:
+        raise AbortedError(f"cannot take over {folder}: {getattr(error, 'strerror', None) or error}") from error

@@ -79,6 +79,7 @@ def _check(given: RouterOptions) -> InstrumentCheck:
     import asyncio
 
     from skill_health.bench.budget import Budget
+    from skill_health.bench.conduct import AT_ONCE
     from skill_health.bench.prices import price_table
     from skill_health.discovery.roots import reports_folder
     from skill_health.router.inputs import load_inputs
@@ -88,7 +89,6 @@ def _check(given: RouterOptions) -> InstrumentCheck:
     from skill_health.router.plan.forecast import forecast_plan, read_earlier, reservations
     from skill_health.router.plan.opening import open_models, refuse_uncapped
     from skill_health.router.routers._load import PROVIDER
-    from skill_health.router.run.conduct import AT_ONCE
     from skill_health.router.splits import TRAIN
     from skill_health.router.template import load_template
     from skill_health.text.terminal import echo

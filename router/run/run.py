@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 from skill_health.bench.budget import AttemptMeter, Budget
+from skill_health.bench.conduct import RunnerWork
 from skill_health.bench.journal import Journal, read_clock
-from skill_health.bench.schedule import GRACE, RunnerWork, StopRun
+from skill_health.bench.schedule import GRACE, StopRun
 from skill_health.documents._record import record_values
 from skill_health.documents.router_attempt import RoutingAttempt
 from skill_health.router.plan.plan import Key, OpenModel, PlannedCall, Questions, RouterPlan
@@ -25,7 +26,7 @@ Reserve = Callable[[OpenModel, RoutingRequest], float]
 class RouterRunner(RunnerWork[PlannedCall]):
     """One run, or what is left of it.
 
-    `reserve` says what one request can cost at most, in dollars. `on_result` is told of each result once it is durable.
+    `reserve` says what one request can cost at most, in dollars.
     """
 
     def __init__(
@@ -37,18 +38,18 @@ class RouterRunner(RunnerWork[PlannedCall]):
     ) -> None:
         super().__init__(journal, budget)
         self.plan = plan
-        self.on_result: Callable[[RoutingResult], None] = lambda result: None
         self._reserve = reserve
         self._questions = Questions(plan)
         self._gone: dict[str, str] = {}
 
-    def left(self) -> int:
-        """How many calls have no result."""
-        return sum(key not in self.journal.results for key in self.plan.keys())  # noqa: SIM118
+    def keys(self) -> Iterator[Key]:
+        """The keys of all calls in the order of the finished results."""
+        return self.plan.keys()
 
-    async def run(self, concurrency: int, limits: Mapping[str, int], grace: float = GRACE) -> None:
-        """Make every call that has no result yet; `limits` are those of the groups of models."""
+    async def run(self, concurrency: int, grace: float = GRACE) -> None:
+        """Make every call that has no result yet."""
         calls = [call for call in self.plan.calls() if call.key not in self.journal.results]
+        limits = self.plan.limits(concurrency)
         await self.do(self._call, ((call.model.group, call) for call in calls), concurrency, limits, grace)
 
     async def _call(self, call: PlannedCall) -> None:
@@ -61,14 +62,13 @@ class RouterRunner(RunnerWork[PlannedCall]):
             if not attempts:
                 return
             if attempts[-1].status != "model_unavailable":
-                await self._settle(to_result(call.prompt, spec, call.replication, order, attempts))
+                await self._write(to_result(call.prompt, spec, call.replication, order, attempts))
                 return
             self._gone.setdefault(spec, attempts[-1].reply.error)
-        await self._settle(not_asked(call.prompt, spec, call.replication, self._gone[spec]))
+        await self._write(not_asked(call.prompt, spec, call.replication, self._gone[spec]))
 
-    async def _settle(self, result: RoutingResult) -> None:
-        await self.journal.add(record_values(result))
-        self.on_result(result)
+    async def _write(self, result: RoutingResult) -> None:
+        await self.settle(record_values(result), result.status)
 
     async def ask(
         self, key: Key, model: OpenModel, request: Callable[[int], RoutingRequest], names: Sequence[str]

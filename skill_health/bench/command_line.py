@@ -14,7 +14,7 @@ from skill_health.core.errors import CLEAN, FINDINGS, INTERRUPTED, AbortedError
 from skill_health.core.files import here
 
 if TYPE_CHECKING:
-    from skill_health.bench.schedule import RunOutcome
+    from skill_health.bench.conduct import RunOutcome
 
 
 def print_lines(lines: Iterable[str]) -> None:

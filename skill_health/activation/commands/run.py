@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from skill_health.activation.plan.inputs import ActivationInputs
     from skill_health.activation.plan.prepare import PreparedActivation
     from skill_health.activation.run.conduct import ActivationRunOptions
-    from skill_health.bench.schedule import RunOutcome
+    from skill_health.bench.conduct import RunOutcome
     from skill_health.documents.router_manifest import FrozenSelection
 
 
