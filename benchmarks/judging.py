@@ -16,7 +16,7 @@ from benchmarks._measure import Failed, Options
 from benchmarks._table import say_met
 from benchmarks.calls import LATENCY, slow_server
 from skill_health.bench.budget import Budget
-from skill_health.bench.conduct import AT_ONCE, RunTerms, carry_out
+from skill_health.bench.run.conduct import AT_ONCE, RunTerms, carry_out
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.documents._record import record_values
 from skill_health.documents.effect_result import TrialResult

@@ -16,7 +16,7 @@ from skill_health.core.files import here
 from skill_health.core.times import time_option
 
 if TYPE_CHECKING:
-    from skill_health.bench.conduct import RunTerms
+    from skill_health.bench.run.conduct import RunTerms
     from skill_health.config.settings import RouterSettings
     from skill_health.effectiveness.judge.prepare import JudgeChoices, PreparedJudging
     from skill_health.effectiveness.judge.run import WrittenReport
@@ -208,7 +208,7 @@ def _conduct(
     to_text: Callable[[Any], str],
 ) -> int:
     """Ask what was prepared, unless the user only wants to know what that is; the exit code."""
-    from skill_health.bench.conduct import AT_ONCE, RunTerms
+    from skill_health.bench.run.conduct import AT_ONCE, RunTerms
     from skill_health.effectiveness.judge.run import conduct_judging
 
     print_lines(prepared.forecast.lines())
@@ -216,7 +216,7 @@ def _conduct(
         print_lines(["dry run: nothing was asked, nothing was written"])
         return CLEAN
     at_once = options["concurrency"] or AT_ONCE
-    terms = RunTerms(options["max_runs"], options["max_budget_usd"], at_once, options["quiet"])
+    terms = RunTerms(options["max_runs"], options["max_budget_usd"], at_once, quiet=options["quiet"])
     _refuse(prepared, terms, options["unsafe_no_cost_cap"])
     if prepared.place.stored is not None:
         print_lines([f"resuming {here(prepared.place.folder)}: {len(prepared.place.done)} results are there"])

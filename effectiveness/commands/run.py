@@ -16,7 +16,7 @@ from skill_health.core.times import time_option
 from skill_health.effectiveness.commands._options import network_options, spending_options, study_options, tasks_options
 
 if TYPE_CHECKING:
-    from skill_health.bench.conduct import RunOutcome
+    from skill_health.bench.run.conduct import RunOutcome
     from skill_health.effectiveness.plan.prepare import PreparedTrials
     from skill_health.effectiveness.run.conduct import TrialRunOptions
 
@@ -105,7 +105,7 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
     if options["dry_run"]:
         print_lines(["dry run: no agent was started, nothing was written"])
         return CLEAN
-    terms = TrialRunOptions(options["max_runs"], options["max_budget_usd"], at_once, options["quiet"])
+    terms = TrialRunOptions(options["max_runs"], options["max_budget_usd"], at_once, quiet=options["quiet"])
     _refuse(prepared, terms, options["unsafe_no_cost_cap"])
     _warn(prepared, terms.max_runs, terms.max_usd)
     return _end(conduct(prepared, terms, sys.stderr), options["format_"])

@@ -9,12 +9,12 @@ from contextlib import suppress
 from typing import Any, Generic, NamedTuple, TextIO
 
 from skill_health.bench.budget import AttemptMeter, Budget
-from skill_health.bench.conduct import RunOutcome, RunTerms, budget_of, conduct
 from skill_health.bench.http.messages import Conversation, Turn
 from skill_health.bench.http.replies import sum_cost, sum_usage
 from skill_health.bench.journal import RESULTS, Journal
-from skill_health.bench.questions import ModelQuestion, ModelRunner
-from skill_health.bench.schedule import GRACE, StopRun
+from skill_health.bench.run.conduct import RunOutcome, RunTerms, budget_of, conduct
+from skill_health.bench.run.questions import ModelQuestion, ModelRunner
+from skill_health.bench.run.schedule import GRACE, StopRun
 from skill_health.documents._record import record_values
 from skill_health.documents.judge_attempt import JudgeAttempt
 from skill_health.documents.judge_result import JudgedCall
@@ -143,7 +143,7 @@ def conduct_judging(
     """Make the calls that have no result yet, and write results and report.
 
     `write` makes the report, given the folder of the run and that of the judging. Raises as
-    `skill_health.bench.conduct.conduct` does.
+    `skill_health.bench.run.conduct.conduct` does.
     """
 
     def begin(journal: Journal) -> JudgeRunner[SomeVote, AnyAnswer]:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
-from skill_health.bench import conduct as engine
-from skill_health.bench.conduct import RunOutcome, RunTerms
 from skill_health.bench.journal import RESULTS, Journal
+from skill_health.bench.run import conduct as engine
+from skill_health.bench.run.conduct import RunOutcome, RunTerms
 from skill_health.documents.effect_manifest import EffectManifest
 from skill_health.documents.effect_report import EffectReport
 from skill_health.documents.effect_result import TrialResult
@@ -57,7 +57,7 @@ def conduct(
 ) -> RunOutcome:
     """Make the trials that have no result yet, and write results, report and history.
 
-    Raises as `skill_health.bench.conduct.conduct` does; GateError where an agent sees other skills than it should.
+    Raises as `skill_health.bench.run.conduct.conduct` does; GateError where an agent sees other skills than it should.
     """
     by, plan = by or parts(), prepared.plan
 

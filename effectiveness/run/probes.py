@@ -18,7 +18,7 @@ from skill_health.bench.http.json_values import mapping, objects
 from skill_health.bench.manifest import digest
 from skill_health.bench.providers._load import load_provider
 from skill_health.bench.redact import redacted
-from skill_health.bench.schedule import GRACE, CallLimits, Schedule
+from skill_health.bench.run.schedule import GRACE, CallLimits, Schedule
 from skill_health.core.errors import UsageError
 from skill_health.core.files import blake2b, read_small
 from skill_health.documents._record import decode_record, encode_record

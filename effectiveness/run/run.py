@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from msgspec import UNSET, structs
 
 from skill_health.bench.budget import Budget
-from skill_health.bench.conduct import RunTerms
 from skill_health.bench.journal import Journal
+from skill_health.bench.run.conduct import RunTerms
 from skill_health.core.errors import AbortedError
 from skill_health.documents._record import record_values
 from skill_health.documents.effect_attempt import TrialAttempt

@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Generic, Protocol, TextIO, TypeVar
 from msgspec import UnsetType
 
 from skill_health.bench.budget import Budget
-from skill_health.bench.conduct import RunnerWork, RunTerms, budget_of
 from skill_health.bench.journal import Journal, Key, read_clock
 from skill_health.bench.progress import Progress, write_progress
-from skill_health.bench.schedule import GRACE, StopRun
+from skill_health.bench.run.conduct import RunnerWork, RunTerms, budget_of
+from skill_health.bench.run.schedule import GRACE, StopRun
 from skill_health.core.errors import GateError
 from skill_health.documents._agent_attempt import AgentAttempt
 from skill_health.documents._record import OpenRecord, convert_record, record_values

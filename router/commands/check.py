@@ -50,7 +50,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     Three requests that only a planted skill can answer, and three that no skill is for, go the way of every other
     prompt of a run. `router run` does the same before its first call.
     """
-    from skill_health.bench.schedule import INTERRUPTED as BY_USER
+    from skill_health.bench.run.schedule import INTERRUPTED as BY_USER
     from skill_health.core.errors import AbortedError
     from skill_health.documents._record import record_values
     from skill_health.router.instrument.planted import lines, to_record
@@ -79,8 +79,8 @@ def _check(given: RouterOptions) -> InstrumentCheck:
     import asyncio
 
     from skill_health.bench.budget import Budget
-    from skill_health.bench.conduct import AT_ONCE
     from skill_health.bench.prices import price_table
+    from skill_health.bench.run.conduct import AT_ONCE
     from skill_health.discovery.roots import reports_folder
     from skill_health.router.inputs import load_inputs
     from skill_health.router.instrument.check import DirectAsker, ask_world, open_world

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from skill_health.bench import durable
 from skill_health.bench.budget import AttemptMeter, Budget
 from skill_health.bench.redact import redacted
-from skill_health.bench.schedule import GRACE, CallLimits, Schedule, StopRun, interruptible
+from skill_health.bench.run.schedule import GRACE, CallLimits, Schedule, StopRun, interruptible
 from skill_health.documents._record import record_values
 from skill_health.documents.router_check import ModelVerdict
 from skill_health.router.instrument.planted import Planted, judge_planted, plant, to_record

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TextIO
 
-from skill_health.bench import conduct as engine
 from skill_health.bench.budget import Budget
-from skill_health.bench.conduct import RunOutcome, RunTerms, budget_of, carry_out, say_stopping
 from skill_health.bench.journal import RESULTS, Journal
 from skill_health.bench.progress import write_progress
+from skill_health.bench.run import conduct as engine
+from skill_health.bench.run.conduct import RunOutcome, RunTerms, budget_of, carry_out, say_stopping
 from skill_health.core.errors import GateError
 from skill_health.documents._record import convert_record
 from skill_health.documents.router_check import ModelVerdict
@@ -32,6 +32,7 @@ from skill_health.router.scores.judge import judge, read_facts
 class RouterRunOptions(RunTerms):
     """How a run is made, which is no part of what it asks; `checked`: one before it has made the instrument check."""
 
+    _: KW_ONLY
     despite_check: bool = False
     checked: bool = False
 
@@ -54,7 +55,7 @@ class AnsweredRun:
 def conduct(prepared: PreparedSweep, terms: RouterRunOptions, stream: TextIO | None) -> RunOutcome:
     """Make the calls that have no result yet, and write results, check, reports and history.
 
-    Raises as `skill_health.bench.conduct.conduct` does; GateError where the instrument check forbids the first paid
+    Raises as `skill_health.bench.run.conduct.conduct` does; GateError where the instrument check forbids the first paid
     call.
     """
     return engine.conduct(

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from skill_health.bench.budget import AttemptMeter, Budget
-from skill_health.bench.conduct import RunnerWork
 from skill_health.bench.journal import Journal, read_clock
-from skill_health.bench.schedule import GRACE, StopRun
+from skill_health.bench.run.conduct import RunnerWork
+from skill_health.bench.run.schedule import GRACE, StopRun
 from skill_health.documents._record import record_values
 from skill_health.documents.router_attempt import RoutingAttempt
 from skill_health.router.plan.plan import Key, OpenModel, PlannedCall, Questions, RouterPlan

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from skill_health.activation.plan.inputs import ActivationInputs
     from skill_health.activation.plan.prepare import PreparedActivation
     from skill_health.activation.run.conduct import ActivationRunOptions
-    from skill_health.bench.conduct import RunOutcome
+    from skill_health.bench.run.conduct import RunOutcome
     from skill_health.documents.router_manifest import FrozenSelection
 
 
@@ -130,7 +130,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     if options["dry_run"]:
         print_lines(["dry run: no agent was started, nothing was written"])
         return CLEAN
-    terms = ActivationRunOptions(options["max_runs"], options["max_budget_usd"], at_once, options["quiet"])
+    terms = ActivationRunOptions(options["max_runs"], options["max_budget_usd"], at_once, quiet=options["quiet"])
     _refuse(prepared, terms, options["unsafe_no_cost_cap"])
     _warn(prepared, terms)
     return _end(conduct(prepared, terms, sys.stderr), options["format_"])

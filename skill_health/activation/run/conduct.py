@@ -15,11 +15,11 @@ from skill_health.activation.call.workshop import Workshop
 from skill_health.activation.plan.plan import ActivationPlan, PlannedLoad
 from skill_health.activation.plan.prepare import AT_ONCE, PreparedActivation
 from skill_health.activation.run.runs import load_activation_run, stream_of
-from skill_health.bench import conduct as engine
 from skill_health.bench import durable
 from skill_health.bench.budget import Budget
-from skill_health.bench.conduct import RunOutcome, RunTerms
 from skill_health.bench.journal import RESULTS, Journal
+from skill_health.bench.run import conduct as engine
+from skill_health.bench.run.conduct import RunOutcome, RunTerms
 from skill_health.documents.activation_attempt import LoadAttempt
 from skill_health.documents.activation_result import LoadKey, LoadResult
 from skill_health.effectiveness.run.probes import REQUESTS, Ask, Judge, Probing
@@ -114,7 +114,7 @@ def conduct(
 ) -> RunOutcome:
     """Make the requests that have no result yet, and write results, report and history.
 
-    Raises as `skill_health.bench.conduct.conduct` does; GateError where an agent sees other skills than it should.
+    Raises as `skill_health.bench.run.conduct.conduct` does; GateError where an agent sees other skills than it should.
     """
     by, plan = by or parts(), prepared.plan
 

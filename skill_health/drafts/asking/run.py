@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TextIO
 
 from skill_health.bench.budget import AttemptMeter, Budget
-from skill_health.bench.conduct import RunTerms, budget_of, carry_out
 from skill_health.bench.http.messages import Conversation, Turn
 from skill_health.bench.http.replies import sum_cost, sum_usage
 from skill_health.bench.journal import Journal, Key
 from skill_health.bench.prices import refuse_spending
-from skill_health.bench.questions import ModelQuestion, ModelRunner
-from skill_health.bench.schedule import GRACE
+from skill_health.bench.run.conduct import RunTerms, budget_of, carry_out
+from skill_health.bench.run.questions import ModelQuestion, ModelRunner
+from skill_health.bench.run.schedule import GRACE
 from skill_health.documents._record import convert_record, record_values
 from skill_health.documents.draft_answer import DraftAnswer
 from skill_health.documents.draft_attempt import DraftAttempt
@@ -26,6 +26,7 @@ class DraftingTerms(RunTerms):
     """How a drafting is made, which is no part of what it asks."""
 
     concurrency: int = 16
+    _: KW_ONLY
     uncapped: bool = False
 
 

@@ -184,7 +184,11 @@ def _ask(collection: DraftingCollection, chosen: tuple[ListedSkill, ...], option
         print_lines(["dry run: nothing was asked, nothing was written"])
         return CLEAN
     terms = DraftingTerms(
-        options["max_runs"], options["max_usd"], options["concurrency"], options["uncapped"], options["quiet"]
+        options["max_runs"],
+        options["max_usd"],
+        options["concurrency"],
+        quiet=options["quiet"],
+        uncapped=options["uncapped"],
     )
     refuse_uncapped_drafting(prepared, terms)
     ended = conduct_drafting(prepared, terms, sys.stderr)

@@ -170,7 +170,11 @@ def _with_models(terms: DraftTerms, config: Config, options: dict[str, Any]) -> 
     from skill_health.drafts.asking.run import DraftingTerms
 
     asking = DraftingTerms(
-        options["max_runs"], options["max_usd"], options["concurrency"], options["uncapped"], options["quiet"]
+        options["max_runs"],
+        options["max_usd"],
+        options["concurrency"],
+        quiet=options["quiet"],
+        uncapped=options["uncapped"],
     )
     if not (options["model"] or options["check_model"]):
         return replace(terms, routing=config.router, asking=asking)

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
 from msgspec import structs
 
 from skill_health.bench.budget import AttemptMeter, Budget
-from skill_health.bench.conduct import RunnerWork
 from skill_health.bench.http.client import Client, borrow_client, give_client_back
 from skill_health.bench.http.endpoint import Endpoint
 from skill_health.bench.http.messages import Conversation
@@ -18,7 +17,8 @@ from skill_health.bench.http.replies import to_reply
 from skill_health.bench.journal import Journal, Key, read_clock
 from skill_health.bench.prices import TieredPrice
 from skill_health.bench.providers._api import ProviderProtocol
-from skill_health.bench.schedule import StopRun
+from skill_health.bench.run.conduct import RunnerWork
+from skill_health.bench.run.schedule import StopRun
 from skill_health.documents._record import convert_record, record_values
 from skill_health.documents.router_attempt import AttemptReply, ModelAttempt
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Generic, TextIO, TypeVar
 
 from skill_health.bench.budget import Budget
 from skill_health.bench.journal import Journal, Key
 from skill_health.bench.progress import Progress, write_progress
+from skill_health.bench.run.schedule import GRACE, INTERRUPTED, CallLimits, Schedule, StopRun, interruptible
 from skill_health.bench.run_folder import Record, RunLocation, drop_reports
-from skill_health.bench.schedule import GRACE, INTERRUPTED, CallLimits, Schedule, StopRun, interruptible
 
 T = TypeVar("T")
 AT_ONCE = 64
@@ -35,6 +35,7 @@ class RunTerms:
     max_runs: int | None = None
     max_usd: float | None = None
     concurrency: int = AT_ONCE
+    _: KW_ONLY
     quiet: bool = False
     grace: float = GRACE
     before: tuple[int, float] = (0, 0.0)
