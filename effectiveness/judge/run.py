@@ -13,7 +13,7 @@ from skill_health.bench.http.messages import Conversation, Turn
 from skill_health.bench.http.replies import sum_cost, sum_usage
 from skill_health.bench.journal import RESULTS, Journal
 from skill_health.bench.run.conduct import RunOutcome, RunTerms, budget_of, conduct
-from skill_health.bench.run.questions import ModelQuestion, ModelRunner
+from skill_health.bench.run.questions import ModelQuestion, ModelRunner, read_form
 from skill_health.bench.run.schedule import GRACE, StopRun
 from skill_health.documents._record import record_values
 from skill_health.documents.judge_attempt import JudgeAttempt
@@ -26,12 +26,14 @@ from skill_health.effectiveness.judge.plan import AnyAnswer, PosedQuestion, Some
 from skill_health.effectiveness.judge.prepare import PreparedJudging
 from skill_health.effectiveness.judge.scores.report import CALIBRATION, load_judging, write_judge_report
 
+OUTAGE = 20
+"""So many calls in a row without an answer, and a judge is left alone."""
+
 
 class JudgeRunner(ModelRunner[SomeVote], Generic[SomeVote, AnyAnswer]):
     """One judging, or what is left of it; the answers that an earlier one has already are `carried` over."""
 
     ATTEMPT = JudgeAttempt
-    OUTAGE = 20
 
     def __init__(
         self,
@@ -69,13 +71,12 @@ class JudgeRunner(ModelRunner[SomeVote], Generic[SomeVote, AnyAnswer]):
             raise StopRun(f"{vote.place} cannot be read any more: {error}") from None
         if posed.question.digest != vote.digest:
             raise StopRun(f"{vote.place} is not as it was when the judging began")
-        if replies := await self.ask(self._posed(vote, posed)):
-            last = replies[-1]
-            said = posed.read(last.raw_text or "") if last.status in ("finished", "truncated") else posed.nothing
-            result = self.plan.to_result(_to_call(vote.key, replies), said)
+        if attempts := await self.ask(self._posed(vote, posed)):
+            call = _to_call(vote.key, [each.reply for each in attempts])
+            result = self.plan.to_result(call, attempts[-1].answer)
             await self.settle(record_values(result), result.status)
 
-    def _posed(self, vote: SomeVote, posed: PosedQuestion[AnyAnswer]) -> ModelQuestion:
+    def _posed(self, vote: SomeVote, posed: PosedQuestion[AnyAnswer]) -> ModelQuestion[AnyAnswer]:
         judge, question = vote.judge, posed.question
         usd = most_cost(self.plan, vote)
 
@@ -90,7 +91,13 @@ class JudgeRunner(ModelRunner[SomeVote], Generic[SomeVote, AnyAnswer]):
             )
             return await self.complete(judge, conversation, (self.plan.seed, *vote.key, number), meter)
 
-        return ModelQuestion(vote.key, judge, usd, send, lambda text: posed.read(text).kinds)
+        def read(text: str) -> tuple[tuple[str, ...], AnyAnswer]:
+            answer = posed.read(text)
+            return answer.kinds, answer
+
+        return ModelQuestion(
+            vote.key, judge.spec, lambda _: usd, send, lambda reply: read_form(reply, read, posed.nothing), OUTAGE
+        )
 
     async def _start_agent(
         self, agent: JudgeAgent, vote: SomeVote, question: JudgeQuestion, usd: float

@@ -262,7 +262,7 @@ async def _ask(plan: RouterPlan) -> list[RoutingResult]:
 async def _result(questions: Questions, direct: DirectAsker, call: PlannedCall) -> RoutingResult:
     order = questions.order(call)
     attempts = await direct.ask(call.key, call.model, lambda number: questions.request(call, number), order)
-    if attempts[-1].status == "model_unavailable":
+    if attempts[-1].outcome == "model_unavailable":
         return not_asked(call.prompt, call.model.spec, call.replication, attempts[-1].reply.error)
     return to_result(call.prompt, call.model.spec, call.replication, order, attempts)
 

@@ -119,7 +119,7 @@ class _CheckedRunner(RouterRunner):
         checked = InstrumentCheck(self.verdicts)
         if asked != {model.spec for model in plan.models} or checked.blocking(plan):
             checked = await check_plan(
-                plan, self._prepared.train, self.ask, terms.concurrency, terms.grace,
+                plan, self._prepared.train, self.route, terms.concurrency, terms.grace,
                 lambda first: say_stopping(self, first, terms, stream),
             )  # fmt: skip
             self.verdicts = checked.verdicts

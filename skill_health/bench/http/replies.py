@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from skill_health.bench.http.client import CallOutcome
 from skill_health.bench.http.failures import Failure
 from skill_health.bench.http.messages import Usage, add_usage
 from skill_health.bench.prices import TieredPrice, cost
 from skill_health.documents._record import TokenUsage
 from skill_health.documents.router_attempt import AttemptReply
+
+if TYPE_CHECKING:
+    from skill_health.bench.http.client import CallOutcome
 
 _STATUS = {"model": "model_unavailable", "refusal": "refusal"}
 

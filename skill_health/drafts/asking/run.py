@@ -12,13 +12,16 @@ from skill_health.bench.http.replies import sum_cost, sum_usage
 from skill_health.bench.journal import Journal, Key
 from skill_health.bench.prices import refuse_spending
 from skill_health.bench.run.conduct import RunTerms, budget_of, carry_out
-from skill_health.bench.run.questions import ModelQuestion, ModelRunner
+from skill_health.bench.run.questions import ModelQuestion, ModelRunner, read_form
 from skill_health.bench.run.schedule import GRACE
 from skill_health.documents._record import convert_record, record_values
 from skill_health.documents.draft_answer import DraftAnswer
 from skill_health.documents.draft_attempt import DraftAttempt
 from skill_health.documents.router_attempt import AttemptReply
 from skill_health.drafts.asking.plan import DraftingPlan, DraftQuestion, PlannedQuestion, PreparedDrafting
+
+OUTAGE = 5
+"""So many calls in a row without an answer, and a model is left alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,6 @@ class DraftRunner(ModelRunner[PlannedQuestion]):
     """One drafting, or what is left of it."""
 
     ATTEMPT = DraftAttempt
-    OUTAGE = 5
 
     def __init__(self, plan: DraftingPlan, journal: Journal, budget: Budget) -> None:
         super().__init__(journal, budget)
@@ -113,17 +115,17 @@ class DraftRunner(ModelRunner[PlannedQuestion]):
         if question is None:
             answer = DraftAnswer(question=planned.question, model=planned.writer.spec, status="finished", attempts=0)
         else:
-            replies = await self.ask(self._posed(planned, question))
-            if not replies:
+            attempts = await self.ask(self._posed(planned, question))
+            if not attempts:
                 return
-            answer = _to_answer(planned, replies)
+            answer = _to_answer(planned, [each.reply for each in attempts])
         await self.settle(record_values(answer), answer.status)
 
     def _texts(self, questions: Sequence[str]) -> dict[str, str]:
         found = {each: convert_record(self.journal.results[(each,)], DraftAnswer) for each in questions}
         return {name: answer.text for name, answer in found.items() if answer.status == "finished" and answer.text}
 
-    def _posed(self, planned: PlannedQuestion, question: DraftQuestion) -> ModelQuestion:
+    def _posed(self, planned: PlannedQuestion, question: DraftQuestion) -> ModelQuestion[None]:
         writer = planned.writer
         conversation = Conversation(
             writer.model,
@@ -136,11 +138,13 @@ class DraftRunner(ModelRunner[PlannedQuestion]):
         async def send(number: int, meter: AttemptMeter) -> AttemptReply:
             return await self.complete(writer, conversation, (self.plan.seed, planned.question, number), meter)
 
-        def problems(text: str) -> tuple[str, ...]:
-            return (wrong,) if (wrong := planned.read(text)) else ()
+        def read(text: str) -> tuple[tuple[str, ...], None]:
+            return ((wrong,) if (wrong := planned.read(text)) else ()), None
 
         most = writer.most_usd(question.size, planned.max_output)
-        return ModelQuestion((planned.question,), writer, most, send, problems)
+        return ModelQuestion(
+            (planned.question,), writer.spec, lambda _: most, send, lambda reply: read_form(reply, read, None), OUTAGE
+        )
 
 
 def _to_answer(planned: PlannedQuestion, replies: Sequence[AttemptReply]) -> DraftAnswer:
