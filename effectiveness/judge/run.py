@@ -9,7 +9,6 @@ from contextlib import suppress
 from typing import Any, Generic, NamedTuple, TextIO
 
 from skill_health.bench.budget import AttemptMeter, Budget
-from skill_health.bench.http.messages import Conversation, Turn
 from skill_health.bench.http.replies import sum_cost, sum_usage
 from skill_health.bench.journal import RESULTS, Journal
 from skill_health.bench.run.conduct import RunOutcome, RunTerms, budget_of, conduct
@@ -83,13 +82,10 @@ class JudgeRunner(ModelRunner[SomeVote], Generic[SomeVote, AnyAnswer]):
         async def send(number: int, meter: AttemptMeter) -> AttemptReply:
             if judge.agent is not None:
                 return await self._start_agent(judge.agent, vote, question, usd)
-            conversation = Conversation(
-                judge.model,
-                (Turn("user", question.text),),
-                system=question.system,
-                max_output_tokens=self.plan.max_output(vote),
-            )
-            return await self.complete(judge, conversation, (self.plan.seed, *vote.key, number), meter)
+            return await self.complete(
+                judge, question.text, (self.plan.seed, *vote.key, number), meter,
+                max_output=self.plan.max_output(vote), system=question.system,
+            )  # fmt: skip
 
         def read(text: str) -> tuple[tuple[str, ...], AnyAnswer]:
             answer = posed.read(text)

@@ -161,13 +161,7 @@ def _ask(bench: SuggestionBench, options: dict[str, Any]) -> list[DescriptionCan
     print_lines(forecast_lines(prepared, options["max_runs"], options["max_usd"]))
     if options["dry_run"]:
         return []
-    terms = DraftingTerms(
-        options["max_runs"],
-        options["max_usd"],
-        options["concurrency"],
-        quiet=options["quiet"],
-        uncapped=options["uncapped"],
-    )
+    terms = DraftingTerms.of(options)
     refuse_uncapped_drafting(prepared, terms)
     ended = conduct_drafting(prepared, terms, sys.stderr)
     if ended.left and ended.reason == "interrupted":

@@ -19,7 +19,7 @@ from skill_health.core.errors import AbortedError, SkillHealthError, UsageError
 from skill_health.documents._record import convert_record
 from skill_health.documents.effect_manifest import EffectManifest
 from skill_health.effectiveness.plan.extend import cell_digests
-from skill_health.effectiveness.run import run as making
+from skill_health.effectiveness.run import conduct
 from skill_health.effectiveness.run.runs import EffectRun, load_run
 from skill_health.stats.hypothesis_tests import sign_flip
 
@@ -192,7 +192,7 @@ def test_a_kill_while_trials_are_taken_over_loses_and_doubles_nothing(
     assert call(reps=1) == 0
     first = made_keys(made)
     copied: list[str] = []
-    real = making._copy_trial
+    real = conduct._copy_trial
 
     def dies(donor: str, run: str, folder: str, new: Any) -> None:
         if len(copied) == 4:
@@ -202,10 +202,10 @@ def test_a_kill_while_trials_are_taken_over_loses_and_doubles_nothing(
         copied.append(folder)
         real(donor, run, folder, new)
 
-    monkeypatch.setattr(making, "_copy_trial", dies)
+    monkeypatch.setattr(conduct, "_copy_trial", dies)
     with pytest.raises(_Killed):
         call("--extend", "last", reps=2)
-    monkeypatch.setattr(making, "_copy_trial", real)
+    monkeypatch.setattr(conduct, "_copy_trial", real)
     made_keys(made)
     assert call("--extend", "last", reps=2) == 0, "the run that is unfinished goes on, and is not extended"
     assert len(made_keys(made)) == 9

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
@@ -11,7 +11,7 @@ from msgspec import structs
 
 from skill_health.bench.budget import AttemptMeter, Budget
 from skill_health.bench.http.endpoint import Endpoint
-from skill_health.bench.http.messages import Conversation
+from skill_health.bench.http.messages import Conversation, Turn
 from skill_health.bench.http.replies import to_reply
 from skill_health.bench.journal import Journal, Key, read_clock
 from skill_health.bench.prices import TieredPrice
@@ -36,6 +36,10 @@ class AskedModel(Protocol):
     @property
     def spec(self) -> str:
         """Its name, as the user gave it."""
+
+    @property
+    def model(self) -> str:
+        """The provider's name of it."""
 
     @property
     def protocol(self) -> ProviderProtocol:
@@ -144,9 +148,17 @@ class ModelRunner(RunnerWork[T], Generic[T]):
         return f"{why}: {reply.error}" if (why := reply.stop or gone) else ""
 
     async def complete(
-        self, model: AskedModel, conversation: Conversation, label: Sequence[object], meter: AttemptMeter
+        self,
+        model: AskedModel,
+        text: str,
+        label: Sequence[object],
+        meter: AttemptMeter,
+        *,
+        max_output: int,
+        system: str = "",
+        schema: Mapping[str, Any] | None = None,
     ) -> AttemptReply:
-        """Send one conversation to a model; what `label` says decides how long is waited before it is sent again."""
+        """Send one turn to a model; what `label` says decides how long is waited before it is sent again."""
         if model.endpoint is None:
             raise RuntimeError(f"{model.spec} was opened without a key, to be described only")
         if model.spec not in self._clients:
@@ -155,6 +167,8 @@ class ModelRunner(RunnerWork[T], Generic[T]):
 
             self._clients[model.spec] = borrow_client(model.endpoint), model.endpoint
         client, _ = self._clients[model.spec]
+        turns = (Turn("user", text),)
+        conversation = Conversation(model.model, turns, system=system, schema=schema, max_output_tokens=max_output)
         outcome = await client.complete(model.protocol, conversation, "|".join(map(str, label)))
         return to_reply(outcome, model.price, meter.charged)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TextIO
+from typing import Any, TextIO
 
 from skill_health.bench.budget import AttemptMeter, Budget
-from skill_health.bench.http.messages import Conversation, Turn
 from skill_health.bench.http.replies import sum_cost, sum_usage
 from skill_health.bench.journal import Journal, Key
 from skill_health.bench.prices import refuse_spending
@@ -31,6 +30,14 @@ class DraftingTerms(RunTerms):
     concurrency: int = 16
     _: KW_ONLY
     uncapped: bool = False
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> DraftingTerms:
+        """What a user says of it on the command line."""
+        return cls(
+            options["max_runs"], options["max_usd"], options["concurrency"], quiet=options["quiet"],
+            uncapped=options["uncapped"],
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,16 +134,12 @@ class DraftRunner(ModelRunner[PlannedQuestion]):
 
     def _posed(self, planned: PlannedQuestion, question: DraftQuestion) -> ModelQuestion[None]:
         writer = planned.writer
-        conversation = Conversation(
-            writer.model,
-            (Turn("user", question.text),),
-            system=question.system,
-            schema=question.schema,
-            max_output_tokens=planned.max_output,
-        )
 
         async def send(number: int, meter: AttemptMeter) -> AttemptReply:
-            return await self.complete(writer, conversation, (self.plan.seed, planned.question, number), meter)
+            return await self.complete(
+                writer, question.text, (self.plan.seed, planned.question, number), meter,
+                max_output=planned.max_output, system=question.system, schema=question.schema,
+            )  # fmt: skip
 
         def read(text: str) -> tuple[tuple[str, ...], None]:
             return ((wrong,) if (wrong := planned.read(text)) else ()), None
