@@ -59,6 +59,10 @@ class RunOutcome:
     missing: int = 0
 
 
+async def _nothing(item: object) -> None:
+    """What is done before there is anything to do."""
+
+
 class RunnerWork(ABC, Generic[T]):
     """One run, or what is left of it.
 
@@ -77,7 +81,7 @@ class RunnerWork(ABC, Generic[T]):
         self.errors: dict[str, list[str]] = {}
         self.on_result: Callable[[str], None] = lambda outcome: None
         self._charged = asyncio.Event()
-        self._schedule: Schedule[Any] | None = None
+        self._schedule: Schedule[Any] = Schedule(_nothing, CallLimits(1, {}))
 
     @abstractmethod
     def keys(self) -> Iterable[Key]:
@@ -112,7 +116,7 @@ class RunnerWork(ABC, Generic[T]):
     @property
     def stopped(self) -> str:
         """Why the run stopped early; "" if it did not."""
-        return self._schedule.reason if self._schedule else ""
+        return self._schedule.reason
 
     async def settle(self, record: Mapping[str, Any], outcome: str) -> None:
         """Write down the one result of a key, with its outcome for those who watch."""
@@ -133,12 +137,14 @@ class RunnerWork(ABC, Generic[T]):
         await schedule.run(planned)
 
     def watch(self, schedule: Schedule[Any]) -> None:
-        """Have an interrupt stop this schedule from now on."""
+        """Have an interrupt stop this schedule from now on; one that has come before stops it at once."""
+        if self.stopped:
+            schedule.stop(self.stopped)
         self._schedule = schedule
 
     def interrupt(self) -> bool:
         """Begin nothing new; the second time, abandon the calls in flight. True the first time."""
-        return self._schedule is None or self._schedule.interrupt()
+        return self._schedule.interrupt()
 
     async def admitted(self, usd: float) -> bool:
         """Reserve; if calls in flight may free enough of their reservations, wait for them.
