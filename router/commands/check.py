@@ -50,7 +50,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     Three requests that only a planted skill can answer, and three that no skill is for, go the way of every other
     prompt of a run. `router run` does the same before its first call.
     """
-    from skill_health.bench.schedule import INTERRUPTED as BY_USER
+    from skill_health.bench.run.schedule import INTERRUPTED as BY_USER
     from skill_health.core.errors import AbortedError
     from skill_health.documents._record import record_values
     from skill_health.router.instrument.planted import lines, to_record
@@ -80,6 +80,7 @@ def _check(given: RouterOptions) -> InstrumentCheck:
 
     from skill_health.bench.budget import Budget
     from skill_health.bench.prices import price_table
+    from skill_health.bench.run.conduct import AT_ONCE
     from skill_health.discovery.hosts import hosts
     from skill_health.discovery.roots import reports_folder
     from skill_health.router.inputs import load_inputs
@@ -89,7 +90,6 @@ def _check(given: RouterOptions) -> InstrumentCheck:
     from skill_health.router.plan.forecast import forecast_plan, read_earlier, reservations
     from skill_health.router.plan.opening import open_models, refuse_uncapped
     from skill_health.router.routers._load import PROVIDER
-    from skill_health.router.run.conduct import AT_ONCE
     from skill_health.router.splits import TRAIN
     from skill_health.router.template import load_template
     from skill_health.text.terminal import echo

@@ -274,7 +274,7 @@ async def _result(questions: Questions, direct: DirectAsker, call: PlannedCall) 
     order = questions.order(call)
     names = questions.answers(call)
     attempts = await direct.ask(call.key, call.model, lambda number: questions.request(call, number), names)
-    if attempts[-1].status == "model_unavailable":
+    if attempts[-1].outcome == "model_unavailable":
         return not_asked(call.prompt, call.model.spec, call.replication, attempts[-1].reply.error)
     return to_result(call.prompt, call.model.spec, call.replication, order, attempts, questions.meant(call))
 

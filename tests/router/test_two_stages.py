@@ -325,7 +325,9 @@ def test_figures_of_a_shortlist_are_marked_as_such_wherever_they_stand(
     (line, other) = [
         json.loads(line) for line in (collection / "reports" / "router-history.jsonl").read_text("utf-8").splitlines()
     ]
-    assert {each["settings"]["retrieve"] for each in (line, other)} == {2} and line["settings"]["retriever"] == "lexical"
+    assert {each["settings"]["retrieve"] for each in (line, other)} == {2} and line["settings"][
+        "retriever"
+    ] == "lexical"
     assert problems("router-history", line) == []
     capsys.readouterr()
     assert main(["status", "--config", "skill-health.toml"]) in (0, 1)
@@ -335,7 +337,9 @@ def test_figures_of_a_shortlist_are_marked_as_such_wherever_they_stand(
     two, one = sorted(path.name for path in (collection / "reports" / "router").iterdir())
     assert group.main(["compare", one, two], standalone_mode=False) in (0, 1)
     out = capsys.readouterr().out
-    assert "what models saw of the collection: 2 skills that lexical (content) found -> all of it" in " ".join(out.split())
+    assert "what models saw of the collection: 2 skills that lexical (content) found -> all of it" in " ".join(
+        out.split()
+    )
 
 
 def test_a_sweep_takes_no_baseline_of_another_first_stage(
