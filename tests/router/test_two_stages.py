@@ -349,3 +349,15 @@ def test_a_sweep_takes_no_baseline_of_another_first_stage(
     for k, found in ((2, True), (3, True), (2, False)):
         assert call(command="sweep", models="lexical", k=k) == 0
         assert ("this one is the first" in capsys.readouterr().err) is found
+
+
+def test_the_simulated_router_is_asked_about_the_shortlist_too(call: Callable[..., int], collection: Path) -> None:
+    assert call(models="scripted:skill=1", k=3) in (0, 1)
+    folder = the_run(collection)
+    report = read_report(folder)
+    facts = read_facts(convert_record(read_manifest(str(folder)), RouterManifest))
+    (model,) = report.models
+    assert model.kind == "simulated" and model.stages and model.stages.retrieved.n == 18
+    for row in (json.loads(line) for line in (folder / "results.jsonl").read_text("utf-8").splitlines()):
+        assert row["status"] == "finished" and set(row["ranking"]) <= {*facts.asked(row["prompt_id"]), "none"}
+    assert any(note.startswith("Simulated") for note in report.notes)
