@@ -29,6 +29,7 @@ SIZES = ("sizes",)
 LEAKS = ("leaks",)
 JUDGING = ("judging",)
 ACTIVATION = ("activation",)
+LIBRARY = ("library", "library_curve")
 QUESTIONS = (
     *LINTER,
     *ROUTER,
@@ -42,6 +43,7 @@ QUESTIONS = (
     *LEAKS,
     *JUDGING,
     *ACTIVATION,
+    *LIBRARY,
 )
 NOT_MEASURED = "Not measured: "
 
@@ -84,6 +86,7 @@ def main(argv: list[str] | None = None) -> int:
         "models": {*MODELS},
         "leaks": {*LEAKS},
         "judging": {*JUDGING},
+        "library": {*LIBRARY},
     }
     kind = next(
         (name for name, group in groups.items() if named and named <= group), "real" if given.tree else "generated"

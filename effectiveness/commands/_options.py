@@ -1,12 +1,21 @@
-"""The options of a run."""
+"""The options of runs that start agents, and what is refused or said before one begins."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from skill_health.bench.command_line import all_of, amount, listed
+from skill_health.bench.command_line import all_of, amount, listed, print_lines
+from skill_health.core.errors import UsageError
+from skill_health.core.files import here
+
+if TYPE_CHECKING:
+    from skill_health.bench.prices import PriceTable
+    from skill_health.bench.run.conduct import RunTerms
+    from skill_health.bench.run_folder import RunLocation
+    from skill_health.effectiveness.plan.plan import AgentModel
 
 
 class _Positive(click.FloatRange):
@@ -66,3 +75,35 @@ spending_options = all_of((
     click.option("--quiet", is_flag=True, help="Show no progress."),
 ))  # fmt: skip
 """How much, how fast and for how much money."""
+
+
+def refuse_spending_of(
+    models: Iterable[AgentModel], prices: PriceTable, terms: RunTerms, what: str, anyway: bool, agents: int = 1
+) -> None:
+    """Raise UsageError where agents could spend without a cap, at no known price, or not even for one of `what`.
+
+    Each of these starts so many agents.
+    """
+    from skill_health.bench.prices import refuse_spending
+
+    asked = [model for model in models if not model.choice.agent.SIMULATED]
+    if not anyway:
+        capped = terms.max_runs is not None or terms.max_usd is not None
+        refuse_spending([(model.spec, model.price) for model in asked], capped, prices)
+    dear = max(asked, key=lambda model: model.reserved, default=None)
+    if dear and terms.max_usd is not None and dear.reserved * agents > terms.max_usd:
+        raise UsageError(
+            f"--max-budget-usd {terms.max_usd:g} is less than one {what} of {dear.spec} may cost, "
+            f"${dear.reserved * agents:.2f}: give more, or a lower --max-usd-per-{what}"
+        )
+
+
+def warn_before(terms: RunTerms, count: int, usd: float | None, what: str, sandbox: str, place: RunLocation) -> None:
+    """Say what of a forecast the caps leave out, what keeps nobody apart, and what is there already."""
+    from skill_health.bench.budget import beyond_caps
+
+    print_lines(beyond_caps(count, usd, terms.max_runs, terms.max_usd, f"{what}s"))
+    if sandbox == "none":
+        print_lines(["warning: no sandbox: agents can read all your files and reach any network"])
+    if place.stored is not None:
+        print_lines([f"resuming {here(place.folder)}: {len(place.done)} results are there"])

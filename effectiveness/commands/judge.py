@@ -16,9 +16,10 @@ from skill_health.core.files import here
 from skill_health.core.times import time_option
 
 if TYPE_CHECKING:
+    from skill_health.bench.run.conduct import RunTerms
     from skill_health.config.settings import RouterSettings
     from skill_health.effectiveness.judge.prepare import JudgeChoices, PreparedJudging
-    from skill_health.effectiveness.judge.run import JudgeRunOptions, WrittenReport
+    from skill_health.effectiveness.judge.run import WrittenReport
     from skill_health.effectiveness.rubric.model import Rubric
     from skill_health.effectiveness.run.runs import EffectRun
     from skill_health.effectiveness.tasks._api import Task
@@ -207,14 +208,15 @@ def _conduct(
     to_text: Callable[[Any], str],
 ) -> int:
     """Ask what was prepared, unless the user only wants to know what that is; the exit code."""
-    from skill_health.effectiveness.judge.run import AT_ONCE, JudgeRunOptions, conduct_judging
+    from skill_health.bench.run.conduct import AT_ONCE, RunTerms
+    from skill_health.effectiveness.judge.run import conduct_judging
 
     print_lines(prepared.forecast.lines())
     if options["dry_run"]:
         print_lines(["dry run: nothing was asked, nothing was written"])
         return CLEAN
     at_once = options["concurrency"] or AT_ONCE
-    terms = JudgeRunOptions(options["max_runs"], options["max_budget_usd"], at_once, options["quiet"])
+    terms = RunTerms(options["max_runs"], options["max_budget_usd"], at_once, quiet=options["quiet"])
     _refuse(prepared, terms, options["unsafe_no_cost_cap"])
     if prepared.place.stored is not None:
         print_lines([f"resuming {here(prepared.place.folder)}: {len(prepared.place.done)} results are there"])
@@ -244,7 +246,7 @@ def rubrics_of(tasks: Iterable[Task]) -> dict[str, Rubric]:
     return {name: rubric for name, rubric in found if rubric is not None}
 
 
-def _refuse(prepared: PreparedJudging[Any, Any], terms: JudgeRunOptions, anyway: bool) -> None:
+def _refuse(prepared: PreparedJudging[Any, Any], terms: RunTerms, anyway: bool) -> None:
     """Raise UsageError where a judge could spend without a cap or at no known price; warn of a cap that is too low."""
     from skill_health.bench.budget import beyond_caps
     from skill_health.bench.prices import refuse_spending

@@ -36,6 +36,8 @@ model_options = all_of((
         "--index", type=click.Choice(["description", "body", "content"]),
         help="What local routers read: what is listed, SKILL.md too, its references too.",
     ),
+    click.option("--retrieve", type=click.IntRange(0, 10_000), metavar="K", help="Show each prompt only the K skills that a free router finds."),
+    click.option("--retriever", metavar="NAME", help="The free router that finds them (hybrid)."),
     click.option("--out", metavar="DIR", help="Folder of the reports (from the configuration, else reports)."),
 ))  # fmt: skip
 """What is asked, and how."""

@@ -15,7 +15,7 @@ from skill_health.core.times import time_option
 from skill_health.router.commands._options import collection_options, model_options, run_options
 
 if TYPE_CHECKING:
-    from skill_health.bench.schedule import RunOutcome
+    from skill_health.bench.run.conduct import RunOutcome
     from skill_health.router.plan.choices import RouterOptions
     from skill_health.router.plan.prepare import PreparedSweep
     from skill_health.router.run.conduct import RouterRunOptions
@@ -47,8 +47,8 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     if given.named and given.no_resume:
         raise click.UsageError("--resume and --no-resume exclude each other")
     inputs, train = read_inputs(given)
-    print_lines(refuse_bad_records(inputs.problems, given.skip_bad))
     print_lines(inputs.notes)
+    print_lines(refuse_bad_records(inputs.problems, given.skip_bad))
     prepared = prepare(
         inputs,
         choices(given, inputs.config.router),
@@ -74,12 +74,13 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
 
 def _take_terms(prepared: PreparedSweep, given: RouterOptions) -> RouterRunOptions:
     """The limits that a run was given. Raises UsageError where it may not be made without a cap."""
+    from skill_health.bench.run.conduct import AT_ONCE
     from skill_health.router.plan.opening import refuse_uncapped
-    from skill_health.router.run.conduct import AT_ONCE, RouterRunOptions
+    from skill_health.router.run.conduct import RouterRunOptions
 
     terms = RouterRunOptions(
-        given.max_runs, given.max_budget_usd, given.concurrency or AT_ONCE, given.despite_check,
-        given.quiet,
+        given.max_runs, given.max_budget_usd, given.concurrency or AT_ONCE,
+        quiet=given.quiet, despite_check=given.despite_check,
     )  # fmt: skip
     if not given.unsafe_no_cost_cap:
         capped = terms.max_runs is not None or terms.max_usd is not None

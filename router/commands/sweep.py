@@ -71,8 +71,8 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     if given.since and given.changed:
         raise click.UsageError("--since and --changed exclude each other")
     inputs, train = read_inputs(given)
-    print_lines(refuse_bad_records(inputs.problems, given.skip_bad))
     print_lines(inputs.notes)
+    print_lines(refuse_bad_records(inputs.problems, given.skip_bad))
     chosen = choices(given, inputs.config.router)
     asked = SweepBasis(chosen, load_template(chosen.template).digest, selection_of(inputs, given))
     reports = reports_folder(given.out, inputs.root, inputs.config)

@@ -45,4 +45,4 @@ def open_router(setup: Setup) -> Router:
         return scores
 
     settings = {"library": f"bm25s {version('bm25s')}", "method": _METHOD, "k1": _K1, "b": _B, "stop_words": "bm25s en"}
-    return local_router(setup, names, score, settings, shared_words(split, by_name(names, texts)))
+    return local_router(setup, names, score, settings, shared_words(split, by_name(names, texts).__getitem__))

@@ -14,7 +14,8 @@ from skill_health.documents.skill_record import MeasuredPair, SkillRouted
 class RoutingFacts(NamedTuple):
     """What is known of a routing run, as far as its figures depend on it.
 
-    `selection` is "all" if all prompts were asked. `trusted` is False if the instrument check failed.
+    `selection` is "all" if all prompts were asked, `trusted` False if the instrument check failed, and `retrieved` how
+    many skills a first stage left for each prompt, 0 where there was none.
     """
 
     simulated: bool
@@ -23,6 +24,7 @@ class RoutingFacts(NamedTuple):
     trusted: bool | None
     selection: str
     preliminary: Sequence[str] = ()
+    retrieved: int = 0
 
 
 class LoadFacts(NamedTuple):
@@ -88,6 +90,12 @@ class Caveat(Enum):
         "some prompts only",
         routing=lambda run: run.selection != "all",
     )
+    SHORTLIST = CaveatKind(
+        "shortlist",
+        "the model saw only the few skills that a free router had found for each request",
+        "of a shortlist",
+        routing=lambda run: [f"{run.retrieved} skills"] if run.retrieved else False,
+    )
     UNTRUSTED = CaveatKind(
         "untrusted",
         "the run failed its own checks: see its report",
@@ -139,7 +147,8 @@ def find_routing_caveats(run: RoutingFacts) -> tuple[FoundCaveat, ...]:
 
 def find_skill_caveats(run: SkillRouted) -> tuple[FoundCaveat, ...]:
     """The caveats of a skill's figures in a routing run."""
-    return find_routing_caveats(RoutingFacts(run.simulated, run.local, bool(run.changed), run.trusted, run.selection))
+    facts = RoutingFacts(run.simulated, run.local, bool(run.changed), run.trusted, run.selection)
+    return find_routing_caveats(facts._replace(retrieved=run.retrieved))
 
 
 def find_effect_caveats(run: ModelEffect | MeasuredPair) -> tuple[FoundCaveat, ...]:

@@ -177,6 +177,8 @@ class SkillRouted(Record, frozen=True, kw_only=True):
     """Whether its description is another one now; null where that is not known."""
     listed: str
     """The name by which the run lists the skill: of a skill in a plugin, plugin:skill."""
+    retrieved: Count = 0
+    """How many skills a first stage left for each prompt; 0 where there was none."""
 
 
 class SkillLoads(Record, frozen=True, kw_only=True):

@@ -156,6 +156,7 @@ def _rows(report: _RoutedRun, run: ModelRouting) -> dict[str, SkillRouted] | Non
                     model=run.model, run_id=run.run_id, time=run.time, local=kinds[run.model] == "local",
                     simulated=run.simulated, trusted=run.trusted, selection=run.selection, recall=row.recall.noted(),
                     precision=row.precision.noted(), changed=changed, listed=skill.name,
+                    retrieved=run.retrieved,
                 )  # fmt: skip
     return found
 

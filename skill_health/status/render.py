@@ -133,7 +133,7 @@ def routing_line(run: ModelRouting) -> str:
     known = with_interval(
         NotedFigure(value=run.top1, low=run.low, high=run.high, n=run.top1_n, clusters=0, note=""), ".0f"
     )
-    facts = RoutingFacts(run.simulated, False, bool(run.changed), run.trusted, run.selection)
+    facts = RoutingFacts(run.simulated, False, bool(run.changed), run.trusted, run.selection, (), run.retrieved)
     descriptions = f"{len(run.changed or ())} descriptions changed since"
     said = "".join(
         f", {descriptions if each.caveat is Caveat.STALE else each.caveat.phrase}"

@@ -6,6 +6,7 @@ import os
 
 import click
 
+from skill_health.bench.command_line import compared_models, comparison_options
 from skill_health.core.errors import CLEAN, FINDINGS
 
 
@@ -18,11 +19,7 @@ from skill_health.core.errors import CLEAN, FINDINGS
     "--max-loss", type=click.FloatRange(0, 1), metavar="X", default=0.0,
     help="Exit 1 where a metric is significantly worse by more (0).",
 )  # fmt: skip
-@click.option("--format", "format_", type=click.Choice(["text", "md", "json"]), default="text", help="What to print.")
-@click.option(
-    "--out", metavar="DIR", help="Folder of the reports that the runs are in (from the configuration, else reports)."
-)
-@click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
+@comparison_options
 def command(
     run: str,
     baseline: str | None,
@@ -49,14 +46,11 @@ def command(
     from skill_health.discovery.roots import reports_folder
     from skill_health.lint.pipeline import configure
 
-    if against and not model:
-        raise click.UsageError("--against needs --model: which agent of RUN is compared with it?")
-    if not baseline and not against:
-        raise click.UsageError("with what? Name a BASELINE, or two agents of RUN by --model and --against")
+    models = compared_models(baseline, model, against, "agent")
     root, config = configure((os.curdir,), config_file, {})
     reports = reports_folder(out, root, config)
     one = load_activation_run(find_run(run, reports, ACTIVATION))
     other = load_activation_run(find_run(baseline, reports, ACTIVATION)) if baseline else one
-    found = compare_activation(one, other, max_loss, (model, against or model) if model else None)
+    found = compare_activation(one, other, max_loss, models)
     click.echo(render_comparison(found, format_), nl=False)
     return FINDINGS if found.alarms else CLEAN

@@ -10,15 +10,13 @@ import click
 
 from skill_health.bench.command_line import all_of, amount, finish, listed, print_lines
 from skill_health.core.errors import CLEAN, UsageError
-from skill_health.core.files import here
 from skill_health.core.times import time_option
+from skill_health.effectiveness.commands._options import refuse_spending_of, warn_before
 from skill_health.router.commands._options import collection_options
 
 if TYPE_CHECKING:
     from skill_health.activation.plan.inputs import ActivationInputs
-    from skill_health.activation.plan.prepare import PreparedActivation
-    from skill_health.activation.run.conduct import ActivationRunOptions
-    from skill_health.bench.schedule import RunOutcome
+    from skill_health.bench.run.conduct import RunOutcome
     from skill_health.documents.router_manifest import FrozenSelection
 
 
@@ -132,9 +130,10 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     if options["dry_run"]:
         print_lines(["dry run: no agent was started, nothing was written"])
         return CLEAN
-    terms = ActivationRunOptions(options["max_runs"], options["max_budget_usd"], at_once, options["quiet"])
-    _refuse(prepared, terms, options["unsafe_no_cost_cap"])
-    _warn(prepared, terms)
+    terms = ActivationRunOptions(options["max_runs"], options["max_budget_usd"], at_once, quiet=options["quiet"])
+    plan, told = prepared.plan, prepared.forecast
+    refuse_spending_of(plan.models, prepared.prices, terms, "request", options["unsafe_no_cost_cap"])
+    warn_before(terms, told.calls, told.usd_low, "request", plan.sandbox.name, prepared.place)
     return _end(conduct(prepared, terms, sys.stderr), options["format_"])
 
 
@@ -148,33 +147,6 @@ def _selection(inputs: ActivationInputs, options: dict[str, Any]) -> FrozenSelec
     return FrozenSelection(
         kind="filter", of=inputs.total, prompt_ids=prompt_ids or None, skills=skills or None, split=split or None
     )
-
-
-def _refuse(prepared: PreparedActivation, terms: ActivationRunOptions, anyway: bool) -> None:
-    """Raise UsageError where an agent could spend without a cap, at no known price, or not even for one request."""
-    from skill_health.bench.prices import refuse_spending
-
-    asked = [model for model in prepared.plan.models if not model.choice.agent.SIMULATED]
-    if not anyway:
-        capped = terms.max_runs is not None or terms.max_usd is not None
-        refuse_spending([(model.spec, model.price) for model in asked], capped, prepared.prices)
-    dear = max(asked, key=lambda model: model.reserved, default=None)
-    if dear and terms.max_usd is not None and dear.reserved > terms.max_usd:
-        raise UsageError(
-            f"--max-budget-usd {terms.max_usd:g} is less than one request of {dear.spec} may cost, ${dear.reserved:.2f}: "
-            "give more, or a lower --max-usd-per-request"
-        )
-
-
-def _warn(prepared: PreparedActivation, terms: ActivationRunOptions) -> None:
-    from skill_health.bench.budget import beyond_caps
-
-    told, place = prepared.forecast, prepared.place
-    print_lines(beyond_caps(told.calls, told.usd_low, terms.max_runs, terms.max_usd, "requests"))
-    if prepared.plan.sandbox.name == "none":
-        print_lines(["warning: no sandbox: agents can read all your files and reach any network"])
-    if place.stored is not None:
-        print_lines([f"resuming {here(place.folder)}: {len(place.done)} results are there"])
 
 
 def _end(ended: RunOutcome, format_: str) -> int:

@@ -165,9 +165,7 @@ def _with_models(terms: DraftTerms, config: Config, options: dict[str, Any]) -> 
     from skill_health.drafts.asking.plan import open_writer
     from skill_health.drafts.asking.run import DraftingTerms
 
-    asking = DraftingTerms(
-        options["max_runs"], options["max_usd"], options["concurrency"], options["uncapped"], options["quiet"]
-    )
+    asking = DraftingTerms.of(options)
     if not (options["model"] or options["check_model"]):
         return replace(terms, routing=config.router, asking=asking)
     prices = price_table(config.router)

@@ -35,6 +35,7 @@ from skill_health.documents.page_data import (
     SkillClaims,
     SkillListings,
 )
+from skill_health.documents.router_curve import CURVE, RouterCurve
 from skill_health.documents.router_report import RouterReport
 from skill_health.formats.json import build_lint_document
 from skill_health.lint.pipeline import LintResult
@@ -216,6 +217,17 @@ def saved_configurations(folder: str) -> tuple[EffectConfigurations | None, tupl
     return found, ()
 
 
+def saved_curve(folder: str) -> tuple[RouterCurve | None, tuple[str, ...]]:
+    """The router's curve that was saved in a folder of reports, and what is wrong with it; None where none was."""
+    path = os.path.join(folder, CURVE)
+    if not os.path.lexists(path):
+        return None, ()
+    _, found = _report(path, RouterCurve, _MOST_REPORT)
+    if isinstance(found, str):
+        return None, (f"{CURVE} {found}: its figures are not shown",)
+    return found, ()
+
+
 SCHEMA: Final = "skill-health/page/1"
 TITLE = "Skill health"
 _MOST_STATE = 4 << 20
@@ -250,6 +262,7 @@ def read_page(
     reports = (router_reports(folder, status), effect_reports(folder, status), activation_reports(folder))
     (router, _), (effects, _), (activation, _) = reports
     configurations, unread = saved_configurations(folder) if folder else (None, ())
+    curve, bent = saved_curve(folder) if folder else (None, ())
     old, wrong = _last_state(last) if last else (None, ())
     source = read_source(root)
     title = source.name or title if title == TITLE else title
@@ -272,12 +285,15 @@ def read_page(
         verdicts=verdicts,
         answers=answers,
         due=due_skills(status, joined.report),
-        notes=tuple(dict.fromkeys(escape_surrogates(note) for note in (*status.notes, *further, *unread, *wrong))),
+        notes=tuple(
+            dict.fromkeys(escape_surrogates(note) for note in (*status.notes, *further, *unread, *bent, *wrong))
+        ),
         folder=os.path.abspath(folder) if folder else "",
         base=os.path.abspath(base) if base else "",
         configurations=configurations,
         needs=_needs(joined, jobs, kept),
         activation=activation,
+        curve=curve,
     )
 
 
