@@ -43,7 +43,7 @@ class FleetRun(Record, frozen=True, kw_only=True):
     """Skills of several repositories with the same SKILL.md, byte for byte."""
     near: tuple[NearCopy, ...]
     """Pairs of different texts that share most of their passages: of each skill the closest in another repository."""
-    namesakes: tuple[SharedName, ...]
+    namesakes: tuple[FleetNamesake, ...]
     """Names that several repositories have for different skills."""
     waivers: tuple[FleetWaiver, ...]
     """In the order of the file."""
@@ -244,7 +244,7 @@ class NearCopy(Record, frozen=True, kw_only=True):
     """Passages that both have, of those that one of them has, by a sample of `n`; with its 95 % interval."""
 
 
-class SharedName(Record, frozen=True, kw_only=True):
+class FleetNamesake(Record, frozen=True, kw_only=True):
     """Skills of several repositories with the same name, not all of which are copies of one another."""
 
     name: str

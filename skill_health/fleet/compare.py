@@ -14,11 +14,11 @@ from skill_health.documents.fleet_file import GivenWaiver
 from skill_health.documents.fleet_line import FleetLine
 from skill_health.documents.fleet_run import (
     ChangedFinding,
+    FleetNamesake,
     FleetOwner,
     NearCopy,
     RepositoryChange,
     SeverityCounts,
-    SharedName,
     SharedText,
     SkillPlace,
 )
@@ -125,13 +125,13 @@ def find_copies(states: States) -> tuple[SharedText, ...]:
     return tuple(found)
 
 
-def find_namesakes(states: States) -> tuple[SharedName, ...]:
+def find_namesakes(states: States) -> tuple[FleetNamesake, ...]:
     """Names that several repositories have for different texts. Case and Unicode form are ignored, as by hosts."""
     found = []
     for places in _groups(states, lambda _, name: name_key(name)):
         texts = {states[each.repository].skills[each.path].text for each in places}
         if len(texts) > 1 or None in texts:
-            found.append(SharedName(name=places[0].name, places=places))
+            found.append(FleetNamesake(name=places[0].name, places=places))
     return tuple(found)
 
 

@@ -286,7 +286,8 @@ def test_a_missing_extra_says_what_needs_none(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(embedder, "missing_modules", lambda names: ("onnxruntime",))
     embedder.load_embedder.cache_clear()
     with pytest.raises(
-        UsageError, match=r"--retrieve: 'hybrid' needs onnxruntime: .*--retriever lexical needs nothing"
+        UsageError,
+        match=r"--retrieve: 'hybrid' needs the extra embed \(onnxruntime\): .*--retriever lexical needs nothing",
     ):
         retrieve(Catalogue(SKILLS), [], choices(RouterOptions(retrieve=2), RouterSettings()))
     embedder.load_embedder.cache_clear()

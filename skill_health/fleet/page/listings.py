@@ -7,13 +7,13 @@ from typing import NamedTuple, TypeVar
 
 from skill_health.documents.fleet_run import (
     ChangedFinding,
+    FleetNamesake,
     FleetOwner,
     FleetRun,
     FleetWaiver,
     NearCopy,
     RepositoryFindings,
     RuleTotal,
-    SharedName,
     SharedText,
     SkillPlace,
 )
@@ -160,7 +160,7 @@ def _near(origins: Origins, each: NearCopy) -> _Cells:
     return (text_cell(each.one.name or each.one.path), *places, share(origins, each.shared))
 
 
-def _namesake(each: SharedName) -> _Cells:
+def _namesake(each: FleetNamesake) -> _Cells:
     return text_cell(each.name), text_cell(_places(each.places))
 
 
