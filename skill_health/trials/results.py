@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -84,6 +85,13 @@ def read_trials(shelf: ReportFolders, run: str, runs: str = RUNS) -> Trials:
             continue
         trials[line.model, line.task_id].append(Trial(line, f"results/{run}#/{at}", way_to(line.folder, run, runs)))
     return {key: tuple(sorted(each, key=order)) for key, each in trials.items()}
+
+
+def shelf_of(folder: str) -> tuple[ReportFolders, str, str]:
+    """Where the folder of a run stands: what it is read from, the name of the folder around it, and its own."""
+    above, name = os.path.split(os.path.realpath(folder))
+    reports, runs = os.path.split(above)
+    return ReportFolders(reports, ""), runs, name
 
 
 def worst(trials: Iterable[Trial]) -> Trial | None:
