@@ -28,10 +28,10 @@ from skill_health.page.sections.skills import SkillPart, parts
 from skill_health.page.skill.budget import HtmlBudget
 from skill_health.page.skill.effects import SkillMeasurement
 from skill_health.page.skill.health import by_skill, health
-from skill_health.page.skill.kept_files import ReportFolders
 from skill_health.page.skill.routing import prompt_price
-from skill_health.page.skill.trial_files import read_trials
 from skill_health.page.skill.trials import trial_view
+from skill_health.trials.kept_files import ReportFolders
+from skill_health.trials.results import read_trials
 
 ACTIVE = {"script", "img", "svg", "iframe", "object", "embed", "style", "form", "link", "base", "meta"}
 

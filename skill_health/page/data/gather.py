@@ -19,6 +19,7 @@ from skill_health.daily.risks import read_last_rated
 from skill_health.daily.today import check_today
 from skill_health.discovery.changes import Revision
 from skill_health.discovery.hosts import FULL, NAME_ONLY, OMITTED, TRUNCATED, Catalog, hosts, simulate
+from skill_health.documents._foreign import read_record
 from skill_health.documents._record import RecordType, map_values, record_values
 from skill_health.documents.activation_history import read_activation_history
 from skill_health.documents.activation_report import ActivationReport
@@ -42,7 +43,6 @@ from skill_health.lint.pipeline import LintResult
 from skill_health.needs.collection import KeptNeeds, needs_of_collection, needs_report
 from skill_health.page.data.changes import changes, read_state, state, with_basis
 from skill_health.page.data.histories import daily_history, effect_history, marks, router_history, trends
-from skill_health.page.data.loading import read_record
 from skill_health.page.data.source import read_source
 from skill_health.page.model import Page, SkillVerdict
 from skill_health.page.verdict.answers import answer_questions

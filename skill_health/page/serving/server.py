@@ -21,8 +21,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from skill_health.core.errors import UsageError
-from skill_health.page.data.loading import open_below
 from skill_health.page.serving.site import Site
+from skill_health.trials.kept_files import open_below
 
 if TYPE_CHECKING:
     from skill_health.page.serving.draft_pages import DraftPages
