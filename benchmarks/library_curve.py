@@ -19,8 +19,7 @@ from benchmarks._measure import ROOT, Failed, Options
 from skill_health.config.settings import Config, ModelPrice, Provider, RouterSettings
 from skill_health.documents.router_manifest import FrozenSelection
 from skill_health.router.curve.document import blocks
-from skill_health.router.curve.measure import measure_curve, prepare_curve
-from skill_health.router.curve.nested import nested_libraries
+from skill_health.router.curve.measure import measure_curve, nested_libraries, prepare_curve
 from skill_health.router.inputs import RouterInputs, load_listing
 from skill_health.router.instrument.planted import NAME
 from skill_health.router.plan.choices import RouterOptions, choices

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TextIO
@@ -11,24 +11,65 @@ from typing import Any, TextIO
 from msgspec import UNSET
 
 from skill_health import __version__
-from skill_health.core.errors import AbortedError
-from skill_health.discovery.hosts import hosts
+from skill_health.core.errors import AbortedError, UsageError
+from skill_health.discovery.hosts import OMITTED, Host, hosts
 from skill_health.documents._record import Figure, map_values
 from skill_health.documents.router_curve import SCHEMA, CurvePoint, ModelCurve, RouterCurve
 from skill_health.documents.router_manifest import FrozenSelection
-from skill_health.router.curve.nested import nested_libraries
 from skill_health.router.inputs import RouterInputs
+from skill_health.router.listing import relist
 from skill_health.router.plan.choices import RouterChoices
 from skill_health.router.plan.forecast import BYTES_PER_TOKEN
+from skill_health.router.plan.orders import base_order
 from skill_health.router.plan.plan import RouterPlan, question_sizes
 from skill_health.router.plan.prepare import PreparedSweep, prepare
-from skill_health.router.records import NONE, Prompt, RoutingResult
+from skill_health.router.records import NONE, Catalogue, ListedSkill, Prompt, RoutingResult
 from skill_health.router.report import settle
 from skill_health.router.run.conduct import AnsweredRun, RouterRunOptions, answer_prompts
 from skill_health.router.runs import load_manifest
 from skill_health.router.scores.judge import ModelScores, RoutingRunFacts, judge, read_facts
 from skill_health.router.scores.metrics import measure, quantile, usage
 from skill_health.router.scores.stages import stages
+
+USUAL = (10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
+"""The sizes where none are given: those between the skills that prompts are about and the whole library."""
+
+
+def nested_libraries(
+    catalogue: Catalogue, prompts: Iterable[Prompt], sizes: Sequence[int], seed: int, hosts: Sequence[Host] = ()
+) -> list[Catalogue]:
+    """One catalogue for each size, the smallest first; each holds all skills of the one before.
+
+    All hold the skills that the prompts expect, accept or reject. The others follow in an order that the seed and their
+    names decide, whatever order the files were found in. Each is listed as its host would list a library of that size.
+    Without `sizes` they are the usual ones, from the skills of the prompts alone to all.
+
+    Raises UsageError for a size that is smaller than the skills of the prompts, or larger than the library.
+    """
+    pool = _pool(catalogue)
+    wanted = {name for prompt in prompts for name in (prompt.expected, *prompt.acceptable, *prompt.rejected)}
+    kept = [skill.name for skill in pool if skill.name in wanted]
+    others = base_order([skill.name for skill in pool if skill.name not in wanted], seed)
+    chosen = _sizes(sizes, len(kept), len(pool))
+    return [relist(catalogue, {*kept, *others[: size - len(kept)]}, hosts) for size in chosen]
+
+
+def _pool(catalogue: Catalogue) -> list[ListedSkill]:
+    """The skills that a listing of all would show, if its host had the room."""
+    return [*catalogue.shown, *(skill for skill in catalogue.omitted if skill.state == OMITTED)]
+
+
+def _sizes(sizes: Sequence[int], least: int, most: int) -> list[int]:
+    if not sizes:
+        return sorted({max(least, 1), *(size for size in USUAL if least < size < most), most})
+    for size in sizes:
+        if not least <= size <= most:
+            raise UsageError(
+                f"a library of {size:,} skills cannot be made: prompts are about {least:,}, which all of them hold, and "
+                f"there are {most:,}"
+            )
+    return sorted(set(sizes))
+
 
 FOLDER = "router-curve"
 """Where the runs of a curve are, below the folder of the reports: apart from those of the whole collection."""

@@ -150,7 +150,7 @@ def test_without_the_library_the_record_is_written_and_the_page_is_not(
     (made.reports / "index.html").unlink()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     done = made.run(day=3, page=True)
-    assert "no page: the page needs jinja2" in done.stdout and done.returncode == 3
+    assert "no page: the page needs the extra report (jinja2)" in done.stdout and done.returncode == 3
     assert made.record()["time"].startswith("2026-11-03") and not (made.reports / "index.html").exists()
     assert len(made.history()) == 3
 

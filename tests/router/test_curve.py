@@ -22,7 +22,7 @@ from skill_health.discovery.hosts import Host
 from skill_health.documents._record import convert_record
 from skill_health.documents.router_curve import RouterCurve
 from skill_health.router.curve.document import blocks
-from skill_health.router.curve.nested import USUAL, nested_libraries
+from skill_health.router.curve.measure import USUAL, nested_libraries
 from skill_health.router.instrument.planted import NAME
 from skill_health.router.records import Catalogue, ListedSkill, Prompt
 from skill_health.text.blocks import as_markdown, as_text

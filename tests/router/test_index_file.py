@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from skill_health.core.files import blake2b
 from skill_health.lint.cache.cache_folder import directory, is_ours
-from skill_health.router.lexicon import index_file, search, term_index
-from skill_health.router.lexicon.index_file import FORM, index_key, load_indexes, save_indexes
-from skill_health.router.lexicon.search import FieldSearch
+from skill_health.router.lexicon import search, term_index
+from skill_health.router.lexicon.search import FORM, FieldSearch, index_key, load_indexes, save_indexes
 from skill_health.router.lexicon.term_index import PackedPostings, TermIndex, add_up
 from skill_health.router.records import ListedSkill
 
@@ -29,7 +28,7 @@ TEXTS = st.lists(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join), min
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("SKILL_HEALTH_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(index_file, "WORTH", 0)
+    monkeypatch.setattr(search, "WORTH", 0)
     yield Path(directory())
 
 
@@ -55,15 +54,15 @@ def unbuilt(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(TEXTS, st.sampled_from(MODES), st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join))
 def test_what_is_read_back_scores_as_what_was_built(texts: list[str], mode: str, prompt: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(index_file, "WORTH", 1 << 40)
+        patch.setattr(search, "WORTH", 1 << 40)
         built = FieldSearch(skills(texts), mode)
-        patch.setattr(index_file, "WORTH", 0)
+        patch.setattr(search, "WORTH", 0)
         FieldSearch(skills(texts), mode)
         unbuilt(patch)
         read = FieldSearch(skills(texts), mode)
         assert read.names == built.names
         assert read.score(prompt) == built.score(prompt) and read.searches(prompt) == built.searches(prompt)
-        for module in (search, term_index, index_file):
+        for module in (search, term_index):
             patch.setattr(module, "find_numpy", lambda: None)
         assert FieldSearch(skills(texts), mode).score(prompt) == built.score(prompt)
 
@@ -82,7 +81,7 @@ def test_the_file_is_that_of_its_texts_and_of_nothing_else(cache: Path, monkeypa
     first.unlink()
     FieldSearch(one, "description")
     assert first.read_bytes() == written
-    monkeypatch.setattr(index_file, "__version__", "99")
+    monkeypatch.setattr(search, "__version__", "99")
     FieldSearch(one, "description")
     assert len(files(cache)) == 5
 
@@ -138,7 +137,7 @@ def test_a_link_and_a_file_that_others_may_write_are_no_cache(cache: Path, tmp_p
 
 
 def test_a_small_collection_writes_nothing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_file, "WORTH", 10_000)
+    monkeypatch.setattr(search, "WORTH", 10_000)
     FieldSearch(skills(["plum jam"]), "content")
     assert files(cache) == []
 
@@ -181,10 +180,10 @@ def test_the_key_holds_fields_apart() -> None:
 
 
 PROGRAM = """
-from skill_health.router.lexicon import index_file
+from skill_health.router.lexicon import search
 from skill_health.router.lexicon.search import FieldSearch
 from skill_health.router.records import ListedSkill
-index_file.WORTH = 0
+search.WORTH = 0
 FieldSearch([ListedSkill(f"s{n}", f"plum jam number {n} sorted") for n in range(300)], "content")
 """
 

@@ -17,7 +17,7 @@ from scipy.stats import zscore
 
 from skill_health.config.settings import Config
 from skill_health.router.inputs import catalogue_at, load_inputs
-from skill_health.router.lexicon import index_file, search, term_index
+from skill_health.router.lexicon import search, term_index
 from skill_health.router.lexicon.fields import read_fields, sections_of
 from skill_health.router.lexicon.search import (
     DEFAULT,
@@ -159,7 +159,7 @@ def test_without_numpy_every_bit_is_the_same(texts: list[str], asked: str) -> No
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(term_index, "_LONG", 1)
         quick = FieldSearch(skills, "content").score(asked)
-        for module in (search, term_index, index_file):
+        for module in (search, term_index):
             patch.setattr(module, "find_numpy", lambda: None)
         assert FieldSearch(skills, "content").score(asked) == quick
 
