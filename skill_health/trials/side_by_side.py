@@ -141,6 +141,8 @@ def compare_lines(left: str, right: str, most: int = MOST_LINES) -> tuple[LinePa
     if left == right:
         lines = left.split("\n") if left else []
         return (LinePair("same", skipped=len(lines)),) if lines else ()
+    if left.endswith("\n") and right.endswith("\n"):
+        left, right = left[:-1], right[:-1]
     ours, theirs = left.split("\n") if left else [], right.split("\n") if right else []
     pairs = list(_lines(ours, theirs))
     if len(pairs) <= most:

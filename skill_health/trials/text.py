@@ -95,7 +95,7 @@ def side_by_side_text(found: SideBySide, color: bool = False) -> Iterator[str]:
     for check in found.checks:
         ours, theirs = (_UNKNOWN if each is None else each for each in (check.left, check.right))
         yield from _lines(f"  {check.kind} {check.name}: {ours} → {theirs}")
-    yield f"  {found.same_checks:,} checks are the same"
+    yield f"  the same: {found.same_checks:,} of {found.same_checks + len(found.checks):,} checks"
     yield from ("", paint("What they did", "bold", color))
     for pair in found.steps:
         numbers = " | ".join(
@@ -117,7 +117,8 @@ def side_by_side_text(found: SideBySide, color: bool = False) -> Iterator[str]:
     if found.problem:
         yield from _lines(f"  {found.problem}")
     else:
-        yield f"  {found.same_files:,} files are the same"
+        every = found.same_files + len(found.files) + found.left_files
+        yield f"  the same: {found.same_files:,} of {every:,} files"
     for file in found.files:
         yield from _lines(f"  {file.path}: {_FILES[file.side]}{f' ({file.note})' if file.note else ''}")
         yield from _pairs(file.lines, color)
