@@ -227,7 +227,7 @@ def _measured(facts: ReviewFacts) -> Iterator[_Said]:
     told = f"{points(delta)} points over {count(delta.n, 'trial')}"
     n = sum(each.passed.n for each in controls)
     passed = sum(round((each.passed.value or 0) * each.passed.n) for each in controls)
-    low, _ = wilson_interval(passed, n)
+    low = wilson_interval(passed, n)[0] if n else 0.0
     if delta.low is not None and delta.low > 0:
         yield "skill-dependent", "met", "reject", f"its skills help: {told}"
     elif low > SOLVED:

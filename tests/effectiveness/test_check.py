@@ -135,7 +135,9 @@ def test_a_fit_task(files: Files, sandbox: str, check: Callable[..., TaskCheck])
 )  # fmt: skip
 def test_an_unfit_task(changes: Files, kind: str, words: str, check: Callable[..., TaskCheck]) -> None:
     # What is found by looking needs no run.
-    checked = check(TASK | dict(changes), sandbox="" if kind in ("visible", "leak", "skill-named", "skills") else "none")
+    checked = check(
+        TASK | dict(changes), sandbox="" if kind in ("visible", "leak", "skill-named", "skills") else "none"
+    )
     assert {fault.kind for fault in checked.faults if words in fault.message} == {kind}, checked.faults
     assert len(set(checked.faults)) == len(checked.faults)
 
