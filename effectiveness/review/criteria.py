@@ -184,7 +184,7 @@ def _closed_words(facts: ReviewFacts) -> _Said:
         ("difficulty", facts.metadata.difficulty, DIFFICULTIES),
     )
     wrong = [
-        f"{key} {word!r} is none of {', '.join(sorted(words) if key == 'category' else words)}" if word else f"no {key}"
+        f"{key} {word!r} is none of {len(words)} known ({list_some(sorted(words), 3)})" if word else f"no {key}"
         for key, word, words in asked
         if words and word not in words
     ]  # fmt: skip

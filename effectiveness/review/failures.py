@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+
+from msgspec import structs
 
 from skill_health.documents.task_review import ArmFailures, FailingTrial, FailureCause, TestFailure
 from skill_health.text.patterns import lazy
@@ -16,7 +18,7 @@ _FAILED = {"test": ("failed", "other"), "criterion": ("not met",)}
 _MOST_SAID, _MOST_LAST, _MOST_LINES = 400, 240, 6
 _MISSING = ("FileNotFoundError", "NotADirectoryError")
 _ERROR = lazy(r"\b(?:[A-Z][A-Za-z]{2,40}(?:Error|Exception|Exit|Timeout)|assert)\b")
-_NO_FILE = lazy(r"(?i)\b(?:no such file|does not exist|not found at|was not created|is missing|missing file)\b")
+_NO_FILE = lazy(r"(?i)\b(?:no such file|does not exist|files? not found|was not created|is missing|missing file)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +43,21 @@ def find_failures(trials: Sequence[ReviewedTrial]) -> tuple[TestFailure, ...]:
         example = next(each for each, text in some if text == said)
         shares = tuple(ArmFailures(arm=arm, failed=arms[arm], of=counted[arm]) for arm in sorted(arms))
         listed.append(
-            TestFailure(name=name, cause=cause, said=said, failed=shares, example=_evidence(example))
+            TestFailure(names=(name,) if name else (), cause=cause, said=said, failed=shares, example=_evidence(example))
         )  # fmt: skip
-    return tuple(sorted(listed, key=lambda each: (-sum(arm.failed for arm in each.failed), each.name, each.cause)))
+    return tuple(
+        sorted(_joined(listed), key=lambda each: (-sum(arm.failed for arm in each.failed), each.names, each.cause))
+    )
+
+
+def _joined(found: Iterable[TestFailure]) -> Iterator[TestFailure]:
+    """Tests that fail alike, and as often, on one line."""
+    alike: dict[tuple[str, str, tuple[ArmFailures, ...]], list[TestFailure]] = defaultdict(list)
+    for each in found:
+        alike[each.cause, each.said, each.failed].append(each)
+    for some in alike.values():
+        names = tuple(sorted(name for each in some for name in each.names))
+        yield structs.replace(some[0], names=names)
 
 
 def _failures(kept: KeptTrial) -> Iterator[tuple[str, FailureCause, str]]:
@@ -59,9 +73,24 @@ def _failures(kept: KeptTrial) -> Iterator[tuple[str, FailureCause, str]]:
         said = _said(check)
         yield check.name, "criterion" if check.kind == "criterion" else cause_of(said), one_line(said, _MOST_SAID)
     if not checks:
-        output = next((each.text for each in kept.outputs if each.way[-2:] == ("verifier", "stdout")), "")
-        last = next((text for text in reversed(output.split("\n")) if text.strip()), "")
-        yield "", cause_of(last), one_line(last, _MOST_SAID)
+        output = next((each.text for each in kept.outputs if each.way[-2:] == ("verifier", "stdout")), "").split("\n")
+        last = next((text for text in reversed(output) if text.strip()), "")
+        for name, said in _printed(output) or [("", last)]:
+            yield name, cause_of(said), one_line(said, _MOST_SAID)
+
+
+def _printed(output: Sequence[str]) -> list[tuple[str, str]]:
+    """The tests whose failures pytest printed, each with the lines that it marks as the error."""
+    found: dict[str, list[str]] = {}
+    name = ""
+    for line in output:
+        if line.startswith("___"):
+            name = line.strip("_ ")
+        elif line.startswith("==="):
+            name = ""
+        elif line.startswith("E ") and name:
+            found.setdefault(name, []).append(line[1:].strip())
+    return [(test, " ".join(lines[:_MOST_LINES])) for test, lines in found.items()]
 
 
 def _said(check: TrialCheck) -> str:

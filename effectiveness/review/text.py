@@ -13,6 +13,7 @@ from skill_health.documents.task_review import (
     TestFailure,
 )
 from skill_health.text.blocks import Block, Items, Sentence, Table, TitleBlock
+from skill_health.text.near import list_some
 from skill_health.text.numbers import NOTHING, amount, count, p_value, points, share
 
 _SIGNS = {"met": "yes", "not met": "NO", "not shown": "open", "not known": "?", "for a person": "person"}
@@ -119,7 +120,7 @@ def _failures(failures: tuple[TestFailure, ...]) -> Iterator[Block]:
     for each in failures:
         arms = ", ".join(f"{arm.arm} {arm.failed:,} of {arm.of:,}" for arm in each.failed)
         seen = each.example
-        yield Sentence(f"{each.name or 'The task as a whole'}: {each.cause}; {arms}.")
+        yield Sentence(f"{list_some(each.names, 4) or 'The task as a whole'}: {each.cause}; {arms}.")
         opened = f"; it opened {', '.join(seen.opened)}" if seen.opened else ""
         shown = [f"said: {each.said}"] if each.said else []
         last = [f"at last: {seen.last}"] if seen.last else []

@@ -153,10 +153,10 @@ class FailingTrial(Record, frozen=True, kw_only=True):
 
 
 class TestFailure(Record, frozen=True, kw_only=True):
-    """One test or criterion that failed, or trials that ended before any was decided."""
+    """Tests or criteria that failed alike, or trials that ended before any was decided."""
 
-    name: str
-    """The test's or criterion's; empty for the task as a whole."""
+    names: tuple[str, ...]
+    """Of the tests or criteria; none for the task as a whole."""
     cause: FailureCause
     """By the outcome of the trial, and the first error that the message names."""
     said: str

@@ -138,6 +138,8 @@ def test_each_criterion_has_its_weight(
         ("assert False", "assertion"),
         ("FileNotFoundError: [Errno 2] No such file or directory: 'out.txt'", "missing file"),
         ("AssertionError: out.txt does not exist", "missing file"),
+        ("AssertionError: Output file not found: out.docx", "missing file"),
+        ("AssertionError: the total was not found in the answer", "assertion"),
         ("KeyError: 'total'", "exception"),
         ("subprocess.TimeoutExpired", "not said"),
         ("the total is wrong", "not said"),
@@ -155,7 +157,7 @@ def test_metadata_of_other_kinds_are_as_none(written: Any) -> None:
 
 
 OF_ONE = {"category": "data", "difficulty": "easy", "tags": ["sums"], "instruction_by": "human"}
-TESTS = [("total", "failed"), ("file", "passed")]
+TESTS = [("total", "failed"), ("file", "passed"), ("sum", "failed")]
 
 
 @pytest.fixture
@@ -194,10 +196,11 @@ def write_run(root: Path, model: str = "agent:m", digest: str | None = None, sai
     )  # fmt: skip
     folder = kept(root / "reports", EffectRun("", made.manifest, results))
     tests = json.loads(ctrf(*TESTS))
-    tests["results"]["tests"][0] |= {
-        "message": "The test failed",
-        "trace": f"def test():\n>  assert 3 == 4\nE   assert 3 == 4{said}\n",
-    }
+    for test in tests["results"]["tests"][::2]:
+        test |= {
+            "message": "The test failed",
+            "trace": f"def test():\n>  assert 3 == 4\nE   assert 3 == 4{said}\n",
+        }
     for each in results:
         files = {"trajectory.json": trajectory({"step_id": 1, "source": "agent", "message": f"It is 3.{said}"})}
         if each.outcome == "fail":
@@ -219,11 +222,43 @@ def test_the_six_parts(review: Review, tmp_path: Path) -> None:
     (impact,) = task["impact"]
     assert impact["delta"]["value"] == 1 and impact["delta"]["low"] > 0
     (failure,) = task["failures"]
-    assert (failure["name"], failure["cause"], failure["said"]) == ("total", "assertion", "assert 3 == 4")
+    assert (failure["names"], failure["cause"], failure["said"]) == (["sum", "total"], "assertion", "assert 3 == 4")
     assert failure["failed"] == [{"arm": "control", "failed": 3, "of": 3}]
     assert failure["example"]["last"].strip() == "It is 3."
     missed = {each["code"] for each in task["criteria"] if each["answer"] == "not met"}
     assert missed == {"skill-count"}
+
+
+PRINTED = """=== FAILURES ===
+____________ TestTotal.test_total ____________
+
+    def test_total():
+>       assert total() == 4
+E       FileNotFoundError: [Errno 2] No such file or directory: 'out.txt'
+
+tests/test_outputs.py:3: FileNotFoundError
+____________ test_file ____________
+E       assert 3 == 4
+=== short test summary info ===
+E is no mark here
+FAILED tests/test_outputs.py::test_file - assert 3 == 4
+"""
+
+
+def test_without_a_report_of_tests_what_pytest_printed_is_read(review: Review, tmp_path: Path) -> None:
+    write_run(tmp_path)
+    for folder in (tmp_path / "reports/effectiveness" / RUN / "trials").glob("control-*"):
+        (folder / "verifier/ctrf.json").unlink()
+        (folder / "verifier/stdout").write_text(PRINTED)
+    (task,) = review("--static", "--format", "json", exit_code=1)["tasks"]
+    told = {tuple(each["names"]): (each["cause"], each["said"]) for each in task["failures"]}
+    assert told == {
+        ("TestTotal.test_total",): (
+            "missing file",
+            "FileNotFoundError: [Errno 2] No such file or directory: 'out.txt'",
+        ),
+        ("test_file",): ("assertion", "assert 3 == 4"),
+    }
 
 
 def test_text_and_markdown_say_the_same(review: Review, tmp_path: Path) -> None:
