@@ -302,6 +302,24 @@
     });
   }
 
+  // The tasks of a grid of trials, by how one of their trials went: all of them where nothing is chosen.
+  function sifting() {
+    document.addEventListener("click", (event) => {
+      const chip = event.target.closest?.("[data-state]");
+      const grid = chip?.closest(".grid");
+      if (!grid) return;
+      chip.setAttribute("aria-pressed", chip.getAttribute("aria-pressed") !== "true");
+      const wanted = find('[data-state][aria-pressed="true"]', grid).map((each) => each.dataset.state);
+      const rows = find("tr[data-states]", grid);
+      for (const row of rows) {
+        const states = row.dataset.states.split(" ");
+        row.hidden = wanted.length > 0 && !wanted.some((state) => states.includes(state));
+      }
+      const shown = rows.filter((row) => !row.hidden).length;
+      grid.querySelector("output").textContent = `${shown} of ${rows.length} tasks`;
+    });
+  }
+
   // Paper has no tooltips. What else is to be printed the reader opens; all of it would be hundreds of sheets.
   function printing() {
     let opened = [];
@@ -326,6 +344,7 @@
     printing();
     watch(document);
     telling();
+    sifting();
     naming(kept);
     filling(kept, watch);
     for (const [id, state] of Object.entries(opened)) {
