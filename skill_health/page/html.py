@@ -133,7 +133,7 @@ def render(page: Page, live: bool = False, kept: KeptHtml | None = None) -> str:
     """
     if kept:
         kept.begin()
-    environment = _environment()
+    environment = page_environment()
     found = _sections(page, environment, "script")
     table, own = found["overview"].context["table"], found["skills"].context
     rows, parts = _rows(page, environment, table, kept), list(_parts(page, environment, own, kept=kept))
@@ -149,7 +149,7 @@ def render(page: Page, live: bool = False, kept: KeptHtml | None = None) -> str:
 
 def render_plain(page: Page) -> str:
     """The same with everything in its HTML, for whoever reads it without a script."""
-    environment = _environment()
+    environment = page_environment()
     return _document(page, environment, _sections(page, environment, "plain"), None, False)
 
 
@@ -157,7 +157,7 @@ def render_site(page: Page) -> Iterator[tuple[str, str]]:
     """The page, one page for each skill, and pages of trials: the paths of the files, with slashes, and their texts."""
     from skill_health.page.trials.pages import TrialPages, chosen_pages, flat_runs, write_pages
 
-    environment = _environment()
+    environment = page_environment()
     shelf = ReportFolders(page.folder, page.base)
     runs = flat_runs(read_runs(shelf, page.effects))
     chosen = chosen_pages(shelf, runs)
@@ -173,7 +173,7 @@ def render_site(page: Page) -> Iterator[tuple[str, str]]:
     for skill, part in zip(page.status.skills, _parts(page, environment, own, marked=False), strict=True):
         document = template.render(
             page=page, style=style, script=script, policy=policy(style, script), name=skill.name,
-            part=part.replace('<details class="skill"', '<details open class="skill"', 1),
+            part=_RELATIVE.sub('href="../', part).replace('<details class="skill"', '<details open class="skill"', 1),
         )  # fmt: skip
         yield (
             f"{FOLDER}/{anchor(skill.path)}.html",
@@ -184,6 +184,9 @@ def render_site(page: Page) -> Iterator[tuple[str, str]]:
 
 FOLDER, _TRIALS = "skills", f"{TRIALS}/"
 """Where the pages of the skills stand beside the page of a site."""
+
+
+_RELATIVE = re.compile(r'href="(?![a-z]+:|/|#|\.\./index\.html)')
 
 
 def _to_files(html: str) -> str:
@@ -299,7 +302,8 @@ def _told(text: str, limit: int | None = None) -> Markup:
 
 
 @cache
-def _environment() -> Environment:
+def page_environment() -> Environment:
+    """What renders the templates of the page. Raises UsageError where the extra that it needs is not installed."""
     return open_environment(sections.__path__)
 
 

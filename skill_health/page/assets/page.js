@@ -146,7 +146,7 @@
     const every = [...data.rows.keys()];
     const input = document.getElementById("find");
     const output = document.getElementById("shown");
-    const chips = find(".chip");
+    const chips = find(".chip[data-word]");
     const choices = find("select[data-facet]");
     const noun = data.noun ?? ["skill", "skills"];
     let words = null;
@@ -308,7 +308,7 @@
       const chip = event.target.closest?.("[data-state]");
       const grid = chip?.closest(".grid");
       if (!grid) return;
-      chip.setAttribute("aria-pressed", chip.getAttribute("aria-pressed") !== "true");
+      chip.setAttribute("aria-pressed", String(chip.getAttribute("aria-pressed") !== "true"));
       const wanted = find('[data-state][aria-pressed="true"]', grid).map((each) => each.dataset.state);
       const rows = find("tr[data-states]", grid);
       for (const row of rows) {

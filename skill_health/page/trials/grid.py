@@ -73,12 +73,15 @@ def read_runs(shelf: ReportFolders, reports: Sequence[EffectReport]) -> Mapping[
 
 
 def build_grids(page: Page, runs: Mapping[str, Trials]) -> Iterator[TrialGrid]:
-    """A grid for each run and model whose trials are there, the latest run first."""
+    """A grid for each run and model, the latest run first.
+
+    Where the trials themselves are not there, what the report counts of them is all that is known.
+    """
     room = MOST_CELLS
     for report in page.effects:
         for model in report.models:
             of_task = {task: some for (name, task), some in runs[report.run_id].items() if name == model.model}
-            if not of_task:
+            if not model.tasks:
                 continue
             arms = _arms(model)
             shown = model.tasks[: room // max(1, len(arms))]
@@ -87,8 +90,11 @@ def build_grids(page: Page, runs: Mapping[str, Trials]) -> Iterator[TrialGrid]:
                 _row(page.origins, task, arms, of_task.get(task.task_id, ()), report.replications) for task in shown
             )
             counts = Counter(state_of(trial) for some in of_task.values() for trial in some)
-            if missing := model.planned - sum(counts.values()):
-                counts["missing"] = max(0, missing)
+            if not of_task:
+                for task in model.tasks:
+                    for arm in task.arms.values():
+                        counts += _reported(arm)
+            counts["missing"] = max(0, model.planned - sum(counts.values()))
             yield TrialGrid(
                 report.run_id, model.model, model.simulated, arms, rows, len(model.tasks) - len(shown),
                 {state: counts[state] for state in STATES if counts[state]},
@@ -110,9 +116,14 @@ def _row(origins: Origins, task: TaskReport, arms: Sequence[str], trials: Sequen
     return GridRow(task.task_id, task.slug, cells)
 
 
+def _reported(counts: TaskArmCounts) -> Counter[TrialState]:
+    """The states of trials that are known from a report alone."""
+    return Counter({"passed": counts.passes, "failed": counts.n - counts.passes})
+
+
 def _cell(origins: Origins, counts: TaskArmCounts, trials: Sequence[Trial], planned: int) -> GridCell:
-    found = Counter(state_of(trial) for trial in trials)
-    found["missing"] = max(0, planned - len(trials))
+    found = Counter(state_of(trial) for trial in trials) if trials else _reported(counts)
+    found["missing"] = max(0, planned - sum(found.values()))
     states = tuple(state for state in STATES if found[state])
     first = worst(trials) or min(trials, key=order, default=None)
     passed = PageCell(

@@ -6,13 +6,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from skill_health import __version__
 from skill_health.page.drawing import palette
-from skill_health.page.html import open_environment, policy, read_asset
-from skill_health.page.sections import __path__ as section_folders
+from skill_health.page.html import page_environment, policy, read_asset
 from skill_health.page.sections._load import section_style
 from skill_health.page.skill.trials import full_view
 from skill_health.page.trials.address import FOLDER, link_trials
-from skill_health.trials.find import SIGNS, every_trial, said, state_of
+from skill_health.trials.find import SIGNS, every_trial, say_state, state_of
 from skill_health.trials.kept_files import ReportFolders
 from skill_health.trials.reading import WHOLE, read_trial
 from skill_health.trials.results import Trial, partner
@@ -57,11 +57,13 @@ class TrialPages:
         shelf = self._shelf(run)
         html = self._render(
             "trial_page.html", run=run, view=full_view(shelf, trial), facts=list(facts_of(read_trial(shelf, trial, WHOLE))),
-            state=state_of(trial), said=said(trial), neighbours=list(_neighbours(run, trials, trial)),
+            state=state_of(trial), said=say_state(trial), neighbours=list(_neighbours(run, trials, trial)),
         )  # fmt: skip
         return link_trials(html, "../", self.ending, known)
 
-    def pair(self, run: str, trials: Sequence[Trial], names: tuple[str, str]) -> str:
+    def pair(
+        self, run: str, trials: Sequence[Trial], names: tuple[str, str], known: Callable[[str], bool] | None = None
+    ) -> str:
         """The page of two trials of a run side by side, "" where one of them is not there."""
         found = {each.name: each for each in trials if each.name in names}
         if len(found) != 2:
@@ -71,9 +73,9 @@ class TrialPages:
         both = fitted_pair(compare_trials(shelf, left, right))
         facts = [(name, one, other) for (name, one), (_, other) in zip(facts_of(left), facts_of(right), strict=True)]
         html = self._render(
-            "trial_pair.html", run=run, both=both, facts=facts, names=names, said=[said(found[name]) for name in names]
+            "trial_pair.html", run=run, both=both, facts=facts, names=names, said=[say_state(found[name]) for name in names]
         )  # fmt: skip
-        return link_trials(html, "../", self.ending)
+        return link_trials(html, "../", self.ending, known)
 
     def _shelf(self, run: str) -> ReportFolders:
         return ReportFolders(self.folder, os.path.join(self.base, FOLDER, run) if self.base else "")
@@ -81,15 +83,19 @@ class TrialPages:
     def _render(self, template: str, **values: object) -> str:
         style = palette.style() + read_asset("page.css") + section_style("skills") + section_style("trials")
         script = read_asset("page.js")
-        environment = open_environment(section_folders)
-        return environment.get_template(template).render(
-            title=self.title,
-            home=self.home,
-            style=style,
-            script=script,
-            policy=policy(style, script),
-            signs=SIGNS,
-            **values,
+        return (
+            page_environment()
+            .get_template(template)
+            .render(
+                title=self.title,
+                home=self.home,
+                style=style,
+                script=script,
+                policy=policy(style, script),
+                version=__version__,
+                signs=SIGNS,
+                **values,
+            )
         )
 
 
@@ -100,7 +106,7 @@ def _neighbours(run: str, trials: Iterable[Trial], trial: Trial) -> Iterator[Nei
     for each in sorted(same, key=lambda one: (one.line.arm, one.line.replication, one.name)):
         own = each.name == trial.name
         beside = "" if own else f"{run}/{each.name}--{trial.name}"
-        yield Neighbour(each, state_of(each), said(each), "" if own else f"{run}/{each.name}", beside)
+        yield Neighbour(each, state_of(each), say_state(each), "" if own else f"{run}/{each.name}", beside)
 
 
 def fitted_pair(found: SideBySide, room: int = _ROOM) -> SideBySide:
@@ -166,7 +172,7 @@ def write_pages(
             if f"{run}/{trial.name}" in chosen:
                 yield f"{FOLDER}/{run}/{trial.name}.html", pages.page(run, trials, trial.name, known)
     for address, (run, *names) in sorted(pairs.items()):
-        yield f"{FOLDER}/{address}.html", pages.pair(run, runs[run], (names[0], names[1]))
+        yield f"{FOLDER}/{address}.html", pages.pair(run, runs[run], (names[0], names[1]), known)
 
 
 def _of_task(trials: Iterable[Trial], trial: Trial) -> list[Trial]:
