@@ -275,7 +275,7 @@ def _document(
         style=style,
         script=script,
         policy=policy(style, script, live),
-        state=embedded(record_values(page.own.state)),
+        page_state=embedded(record_values(page.own.state)),
         sections=found.values(),
         links=[link for each in found.values() for link in each.links],
     )
