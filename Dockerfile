@@ -6,7 +6,7 @@ COPY . /source
 RUN cd /source \
     && python -I -m pip install --no-cache-dir --disable-pip-version-check --require-hashes --only-binary :all: -r locks/build.txt -r locks/report.txt \
     && python -I -m pip install --no-cache-dir --disable-pip-version-check --no-deps --no-index --no-build-isolation . \
-    && rm -rf /source \
+    && cd / && rm -rf /source \
     && git config --system --add safe.directory /skills \
     && useradd --create-home reader
 USER reader

@@ -24,6 +24,7 @@ test-real: $(STAMP)
 	@bash scripts/install_sandbox.sh
 	@bash scripts/install_agents.sh
 	@bash scripts/install_browser.sh
+	@bash scripts/install_actionlint.sh
 	SKILL_HEALTH_REAL=1 SKILL_HEALTH_AGENTS=$(CURDIR)/build/agents SKILL_HEALTH_BROWSER=$(CURDIR)/build/browser \
 		$(RUN) pytest -m "real or bubblewrap" -n 2 --dist loadfile -rs
 

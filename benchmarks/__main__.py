@@ -29,6 +29,7 @@ SIZES = ("sizes",)
 LEAKS = ("leaks",)
 JUDGING = ("judging",)
 ACTIVATION = ("activation",)
+LIBRARY = ("library", "library_curve")
 QUESTIONS = (
     *LINTER,
     *ROUTER,
@@ -42,6 +43,7 @@ QUESTIONS = (
     *LEAKS,
     *JUDGING,
     *ACTIVATION,
+    *LIBRARY,
 )
 NOT_MEASURED = "Not measured: "
 
@@ -59,6 +61,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the generated collection (1)")
     parser.add_argument("--rounds", type=int, metavar="N", help="rounds of each measurement (as many as each needs)")
     parser.add_argument("--agnix", metavar="PROGRAM", help="an installed agnix (else pip installs one)")
+    parser.add_argument(
+        "--against", type=Path, metavar="PATH", help="page: a checkout whose page is measured beside it"
+    )
     parser.add_argument("--write", type=Path, metavar="FILE", help="also put the tables between the marks in this file")
     given = parser.parse_args(argv)
     if unknown := [name for name in given.names if name not in QUESTIONS]:
@@ -67,6 +72,8 @@ def main(argv: list[str] | None = None) -> int:
         parser.error("--skills and --rounds count from 1")
     if given.tree is not None and not given.tree.is_dir():
         parser.error(f"--tree: no such folder: {given.tree}")
+    if given.against is not None and not (given.against / "skill_health").is_dir():
+        parser.error(f"--against: no checkout of this project: {given.against}")
     named = set(given.names)
     groups = {
         "router": {*ROUTER},
@@ -79,6 +86,7 @@ def main(argv: list[str] | None = None) -> int:
         "models": {*MODELS},
         "leaks": {*LEAKS},
         "judging": {*JUDGING},
+        "library": {*LIBRARY},
     }
     kind = next(
         (name for name, group in groups.items() if named and named <= group), "real" if given.tree else "generated"
@@ -104,11 +112,11 @@ def _answers(given: argparse.Namespace) -> Iterator[str]:
         yield f"## {question.TITLE}"
         with tempfile.TemporaryDirectory(prefix="skill-health-bench-") as scratch:
             tree = given.tree.resolve() if given.tree else None
+            against = given.against.resolve() if given.against else None
             rounds = given.rounds or question.ROUNDS
+            options = Options(Path(scratch).resolve(), tree, given.skills, given.seed, rounds, given.agnix, against)
             try:
-                yield from question.run(
-                    Options(Path(scratch).resolve(), tree, given.skills, given.seed, rounds, given.agnix)
-                )
+                yield from question.run(options)
             except Failed as error:
                 yield f"{NOT_MEASURED}{error}"
 

@@ -63,14 +63,14 @@ TESTS, LIKENESS = 8, 0.5
 RATIO, OF_RATIO = 0.6, 0.3
 
 
-def contrasts(rng: np.random.Generator, tasks: int) -> Iterator[Hit]:
+def contrasts(rng: np.random.Generator, tasks: int, replications: int = REPLICATIONS) -> Iterator[Hit]:
     """The secondary contrasts of success, the share of tests passed and the ratio of tokens."""
     easy = rng.standard_normal(tasks)
     passes = {
-        arm: right(rng, looked_up(chances("logit-normal", HARD, level), related(rng, easy, ALIKE)), REPLICATIONS)
+        arm: right(rng, looked_up(chances("logit-normal", HARD, level), related(rng, easy, ALIKE)), replications)
         for arm, level in LEVELS.items()
     }
-    facts = _facts(tasks, LEVELS)
+    facts = _facts(tasks, LEVELS, replications)
     cells = _cells(facts, passes)
     for what, (arm, against) in CONTRASTS.items():
         found = compare(ArmPair(arm, against, "secondary"), facts.targets, cells, facts.seed)
@@ -82,17 +82,17 @@ def contrasts(rng: np.random.Generator, tasks: int) -> Iterator[Hit]:
     served, plain = facts.arms[SERVED], facts.arms[TARGET]
     truth = LEVELS[SERVED_HINTED] - LEVELS[SERVED] - LEVELS[HINTED] + LEVELS[TARGET]
     yield Hit("difference of two penalties", truth, measure_penalties(served, plain, facts, cells).delta)
-    yield from _tests(rng, tasks)
-    yield from _tokens(rng, tasks)
+    yield from _tests(rng, tasks, replications)
+    yield from _tokens(rng, tasks, replications)
 
 
-def _tests(rng: np.random.Generator, tasks: int) -> Iterator[Hit]:
+def _tests(rng: np.random.Generator, tasks: int, replications: int) -> Iterator[Hit]:
     """Trials with TESTS tests each, which pass and fail together: by task, and by trial."""
-    facts = _facts(tasks, (TARGET,))
+    facts = _facts(tasks, (TARGET,), replications)
     for level in (0.6, 0.9):
         strength = 1 / LIKENESS - 1
         of_task = rng.beta(level * strength, (1 - level) * strength, (tasks, 1)).clip(1e-6, 1 - 1e-6)
-        of_trial = rng.beta(4 * of_task, 4 * (1 - of_task), (tasks, REPLICATIONS))
+        of_trial = rng.beta(4 * of_task, 4 * (1 - of_task), (tasks, replications))
         passed = rng.binomial(TESTS, of_trial)
         cells = {
             (task.id, TARGET): make_cell(
@@ -108,15 +108,15 @@ def _tests(rng: np.random.Generator, tasks: int) -> Iterator[Hit]:
         yield Hit(f"tests passed, {level}", level, Estimate(found.value, found.low, found.high))
 
 
-def _tokens(rng: np.random.Generator, tasks: int) -> Iterator[Hit]:
+def _tokens(rng: np.random.Generator, tasks: int, replications: int) -> Iterator[Hit]:
     """Tokens of the target as a share of the control's: the ratio of a task varies about RATIO."""
-    facts = _facts(tasks, (CONTROL, TARGET))
+    facts = _facts(tasks, (CONTROL, TARGET), replications)
     size, own = rng.lognormal(9.5, OF_TASK, tasks), rng.lognormal(np.log(RATIO), OF_RATIO, tasks)
     for spread in (OF_TRIAL, 1.0):
         cells = {}
         for at, task in enumerate(facts.targets):
             for arm, mean in ((CONTROL, size[at]), (TARGET, size[at] * own[at])):
-                taken = mean * rng.lognormal(0, spread, REPLICATIONS)
+                taken = mean * rng.lognormal(0, spread, replications)
                 cells[task.id, arm] = make_cell(
                     [
                         TrialResult(
@@ -130,16 +130,16 @@ def _tokens(rng: np.random.Generator, tasks: int) -> Iterator[Hit]:
         yield Hit(f"ratio of tokens, spread {spread:g}", RATIO, found.against_control.ratio)
 
 
-def composition(rng: np.random.Generator, tasks: int) -> Iterator[Hit]:
+def composition(rng: np.random.Generator, tasks: int, replications: int = REPLICATIONS) -> Iterator[Hit]:
     """What is computed of two skills in four cells, both orders of listing in the last."""
     names = (CONTROL, *SINGLE, BOTH, SWAPPED)
-    facts = _facts(tasks, names)
+    facts = _facts(tasks, names, replications)
     (pair,) = pair_arms(facts.arms)
     for planted, levels in PAIRS.items():
         easy = rng.standard_normal(tasks)
         tables = [chances("logit-normal", PAIR_SPREAD, level) for level in levels]
         of_arm = dict(zip(names, (*tables, tables[3]), strict=True))
-        cells = _cells(facts, {arm: right(rng, looked_up(each, easy), REPLICATIONS) for arm, each in of_arm.items()})
+        cells = _cells(facts, {arm: right(rng, looked_up(each, easy), replications) for arm, each in of_arm.items()})
         found = measure_pair(pair, facts, ModelTrials("", (), cells))
         none, one, other, joint = levels
         assert found.order is not None
@@ -154,8 +154,8 @@ def composition(rng: np.random.Generator, tasks: int) -> Iterator[Hit]:
 def _cells(facts: TrialRunFacts, passes: Mapping[str, NDArray[np.int64]]) -> Cells:
     """The cells of a run of which nothing but success matters: those with as many passes are one."""
     kinds = [
-        make_cell([TrialResult("", "", "", at, "pass" if at < hits else "fail") for at in range(REPLICATIONS)])
-        for hits in range(REPLICATIONS + 1)
+        make_cell([TrialResult("", "", "", at, "pass" if at < hits else "fail") for at in range(facts.replications)])
+        for hits in range(facts.replications + 1)
     ]
     return {
         (task.id, arm): kinds[int(hits)]
@@ -164,12 +164,12 @@ def _cells(facts: TrialRunFacts, passes: Mapping[str, NDArray[np.int64]]) -> Cel
     }
 
 
-def _facts(tasks: int, names: Sequence[str] | Mapping[str, float]) -> TrialRunFacts:
+def _facts(tasks: int, names: Sequence[str] | Mapping[str, float], replications: int) -> TrialRunFacts:
     return TrialRunFacts(
         tasks={f"{at:03}": TaskFacts(f"{at:03}", f"{at:03}", "a", "", "", tuple(names)) for at in range(tasks)},
         arms={name: parse_arm(name) for name in names},
         models=(),
-        replications=REPLICATIONS,
+        replications=replications,
         margin=MARGIN,
         seed=1,
     )

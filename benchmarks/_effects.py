@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks._populations import RESAMPLES, Floats, Hit, Test, chances, looked_up, related, right
+from skill_health.stats.amounts import mean_change
 from skill_health.stats.hypothesis_tests import exact_mantel_haenszel, sign_flip, signed_rank, t_test_over_strata
 from skill_health.stats.intervals import clustered_proportion, unbounded_mean
 from skill_health.stats.multiplicity import benjamini_hochberg, holm
@@ -48,7 +49,7 @@ def _usage(rng: np.random.Generator, tasks: int) -> Iterator[Hit]:
     ]
     for factor, each in list(zip(TOKENS, used, strict=True))[1:]:
         yield Hit(f"tokens, x {factor}", factor * mean, unbounded_mean(each.tolist()))
-        yield Hit(f"tokens more, x {factor}", (factor - 1) * mean, paired_t((each - used[0]).tolist()))
+        yield Hit(f"tokens more, x {factor}", (factor - 1) * mean, mean_change((each - used[0]).tolist()))
 
 
 def without_effect(rng: np.random.Generator, tasks: int) -> Iterator[Test]:

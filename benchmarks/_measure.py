@@ -20,7 +20,11 @@ class Failed(Exception):
 
 
 class Options(NamedTuple):
-    """The options of every question. `scratch` is an empty folder of its own; `tree` a real collection, if any."""
+    """The options of every question.
+
+    `scratch` is an empty folder of its own, `tree` a real collection, `against` another checkout of this project; None
+    for none.
+    """
 
     scratch: Path
     tree: Path | None
@@ -28,6 +32,7 @@ class Options(NamedTuple):
     seed: int
     rounds: int
     agnix: str | None
+    against: Path | None = None
 
 
 class Command(NamedTuple):

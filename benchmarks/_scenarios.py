@@ -12,6 +12,7 @@ from statistics import NormalDist
 import numpy as np
 
 from benchmarks._contrasts import composition, contrasts
+from benchmarks._edges import EDGE_DESIGNS
 from benchmarks._effects import effectiveness
 from benchmarks._fits import agreement, slopes
 from benchmarks._populations import (
@@ -39,6 +40,8 @@ PLACES = {"easy to place": (0.7, 0.15, 0.05, 0.1), "hard to place": (0.2, 0.2, 0
 SAID = {0: (0.2, 0.2, 0.3, 0.3), 1: (0.05, 0.15, 0.3, 0.5)}
 CONFIDENCES = (0.5, 0.7, 0.9, 0.99)
 """Confidences, and how often each is stated with a wrong and with a right answer."""
+DESIGNS = ((15, 2), (20, 2), (20, 3), (40, 3))
+"""Numbers of tasks, and replications of each."""
 
 
 Scenario = Callable[[np.random.Generator], Iterator[Hit]]
@@ -144,7 +147,13 @@ SCENARIOS: Mapping[str, Mapping[str, Scenario]] = {
     "Skills with 3 to 9 prompts": {each.name: partial(skills, population=each) for each in POPULATIONS[:4]},
     "Latency": {f"ICC {alike}": partial(latency, alike=alike) for alike in (0.05, 0.5, 0.95)},
     "Effectiveness, 6 conditions": {f"{n} tasks": partial(effectiveness, tasks=n) for n in (20, 40)},
-    "Other contrasts of arms": {f"{n} tasks": partial(contrasts, tasks=n) for n in (20, 40)},
-    "Two skills, alone and together": {f"{n} tasks": partial(composition, tasks=n) for n in (10, 20, 40)},
+    "Other contrasts of arms": {
+        f"{n} tasks x {reps}": partial(contrasts, tasks=n, replications=reps) for n, reps in DESIGNS
+    },
+    "Two skills, alone and together": {
+        f"{n} tasks x {reps}": partial(composition, tasks=n, replications=reps) for n, reps in ((10, 3), *DESIGNS)
+    },
 }
 """The tables, each with its columns."""
+EXHIBITS: Mapping[str, Mapping[str, Scenario]] = {"Where most tasks are alike": EDGE_DESIGNS}
+"""The same of what an interval cannot hold as often as it says, beside others: nothing is required there."""

@@ -1,6 +1,6 @@
 """How often does each published interval contain the truth, and how often does a test find what is not there?
 
-`python -m benchmarks.coverage [--quick] [--rounds N] [--seed N]` runs it by itself.
+`python -m benchmarks.coverage [--quick] [--rounds N] [--seed N] [--only WORDS]` runs it by itself.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks._measure import Options
 from benchmarks._nulls import NULLS
-from benchmarks._scenarios import SCENARIOS
+from benchmarks._scenarios import EXHIBITS, SCENARIOS
 from skill_health.core.forks import processors
 from skill_health.stats.intervals import wilson_interval
 
@@ -30,6 +30,8 @@ TITLE = "Coverage of the published intervals, by simulation"
 ROUNDS, QUICK = 1_000, 50
 LEAST, MOST, ERROR = 0.93, 0.97, 0.05
 HIGH = "too high"
+TABLES = {**SCENARIOS, **EXHIBITS}
+TESTS = "Nothing to be found"
 _CHUNK = 25
 
 
@@ -48,23 +50,26 @@ class Tally(NamedTuple):
 Table = Mapping[str, Mapping[str, Tally]]
 
 
-def run(options: Options) -> Iterator[str]:
-    """Simulate `rounds` sweeps of each scenario, in one process per core."""
+def run(options: Options, only: str = "") -> Iterator[str]:
+    """Simulate `rounds` sweeps of each scenario whose title has the words `only`, in one process per core."""
     yield (
         "100 prompts x 3 replications of models with the stated accuracies; columns are how hard the prompts are "
         f"(ICC: how alike two calls of a prompt are). {options.rounds:,} sweeps each, seed {options.seed}. "
         f"{100 * LEAST:.0f}-{100 * MOST:.0f} % is required; in brackets the simulation's own 95 % interval."
     )
-    tables = simulate(options.rounds, options.seed)
-    for title in SCENARIOS:
-        yield f"### {title}\n\n{shown(tables[title], 'coverage', 'no interval', covers)}"
-    yield f"### Nothing to be found\n\n{shown(tables[''], 'p < 0.05', 'not testable', errs)}"
+    titles = [title for title in (*TABLES, TESTS) if only.casefold() in title.casefold()]
+    tables = simulate(options.rounds, options.seed, titles)
+    for title in titles:
+        if title == TESTS:
+            yield f"### {title}\n\n{shown(tables[title], 'p < 0.05', 'not testable', errs)}"
+        else:
+            judge = covers if title in SCENARIOS else _unjudged
+            yield f"### {title}\n\n{shown(tables[title], 'coverage', 'no interval', judge)}"
 
 
-def simulate(rounds: int, seed: int) -> dict[str, dict[str, dict[str, Tally]]]:
-    """For each scenario ("" for the tests), interval and column: the tally."""
-    columns = [(title, column) for title, each in SCENARIOS.items() for column in each]
-    columns += [("", column) for column in NULLS]
+def simulate(rounds: int, seed: int, titles: Sequence[str]) -> dict[str, dict[str, dict[str, Tally]]]:
+    """For each title, interval (or test) and column: the tally."""
+    columns = [(title, column) for title in titles for column in (NULLS if title == TESTS else TABLES[title])]
     jobs = [(*column, start, min(start + _CHUNK, rounds)) for column in columns for start in range(0, rounds, _CHUNK)]
     cores = processors()
     found: dict[str, dict[str, dict[str, Tally]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(Tally)))
@@ -83,9 +88,9 @@ def _sweeps(seed: int, job: tuple[str, str, int, int]) -> dict[str, Tally]:
     tallies: defaultdict[str, Tally] = defaultdict(Tally)
     for sweep in range(start, stop):
         # Each sweep has its own random numbers, whichever process runs it.
-        rng = np.random.default_rng([seed, crc32(f"{title}/{column}".encode()), sweep])
-        if title:
-            for what, truth, estimate in SCENARIOS[title][column](rng):
+        rng = np.random.default_rng([seed, crc32(f"{'' if title == TESTS else title}/{column}".encode()), sweep])
+        if title != TESTS:
+            for what, truth, estimate in TABLES[title][column](rng):
                 low, high = estimate.low, estimate.high
                 if low is None or high is None:
                     tallies[what] += Tally(1)
@@ -103,6 +108,10 @@ def covers(tally: Tally) -> str:
     if high < LEAST:
         return "**too low**"
     return "yes" if low <= MOST else HIGH
+
+
+def _unjudged(tally: Tally) -> str:
+    return "yes"
 
 
 def errs(tally: Tally) -> str:
@@ -140,13 +149,14 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} sweeps of each scenario instead of {ROUNDS}")
     parser.add_argument("--rounds", type=int, metavar="N", help="number of sweeps")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the simulation (1)")
+    parser.add_argument("--only", default="", metavar="WORDS", help="only the tables whose title has these words")
     given = parser.parse_args(argv)
     rounds = given.rounds or (QUICK if given.quick else ROUNDS)
     if rounds < 1:
         parser.error("--rounds counts from 1")
     missed = False
     with tempfile.TemporaryDirectory(prefix="skill-health-bench-") as scratch:
-        for part in run(Options(Path(scratch), None, 1, given.seed, rounds, None)):
+        for part in run(Options(Path(scratch), None, 1, given.seed, rounds, None), given.only):
             print(part, end="\n\n", flush=True)
             missed |= "**too" in part
     return int(missed)

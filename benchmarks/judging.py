@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import json
 import time
@@ -17,13 +16,14 @@ from benchmarks._measure import Failed, Options
 from benchmarks._table import say_met
 from benchmarks.calls import LATENCY, slow_server
 from skill_health.bench.budget import Budget
+from skill_health.bench.run.conduct import AT_ONCE, RunTerms, carry_out
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.documents._record import record_values
 from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.judge.pairs.prepare import PairChoice, prepare_pairs
 from skill_health.effectiveness.judge.pairs.report import write_pair_report
 from skill_health.effectiveness.judge.prepare import JudgeChoices, PreparedJudging, prepare_judging
-from skill_health.effectiveness.judge.run import AT_ONCE, JudgeRunner, write_judged
+from skill_health.effectiveness.judge.run import JudgeRunner, write_judged
 from skill_health.effectiveness.rubric.model import Criterion, make_rubric
 from skill_health.effectiveness.run.runs import load_run
 
@@ -95,9 +95,8 @@ def _round(folder: Path, url: str, name: str, nth: int, seed: int) -> Judged:
         runner = JudgeRunner(prepared.plan, journal, Budget(None, None))
         calls = runner.left()
         wall, cpu = time.perf_counter(), time.process_time()
-        asyncio.run(runner.run(AT_ONCE))
+        carry_out(runner, RunTerms(quiet=True), None)
         asked = time.perf_counter() - wall, time.process_time() - cpu
-        journal.finish(prepared.plan.keys())
         words = {str(record["status"]) for record in journal.results.values()}
         if len(journal.results) != calls or words != {"finished"}:
             raise Failed(f"{len(journal.results)} of {calls} calls came to {', '.join(sorted(words))}")

@@ -34,12 +34,14 @@ from skill_health.stats.estimates import Estimate
 
 TITLE = "Reached, offered and loaded: coverage by simulation"
 ROUNDS = 300
-REPLICATIONS, MARGIN, CONTROL_LEVEL = 3, 0.10, 0.35
+MARGIN, CONTROL_LEVEL = 0.10, 0.35
 HARD, WILLING = 1.0, 2.0
 """The spread of the tasks' difficulty in logits, and of how often their trials load the skill."""
 OBEYED = 0.95
 """The share of forced trials that load it."""
-TASKS, ACTIVATIONS, EFFECTS = (15, 40), (0.2, 0.5, 0.8, 1.0), (0.0, 0.2, 0.4)
+DESIGNS = ((15, 2), (15, 3), (40, 3))
+"""Numbers of tasks, and replications of each."""
+ACTIVATIONS, EFFECTS = (0.2, 0.5, 0.8, 1.0), (0.0, 0.2, 0.4)
 _DRAWN = 2_000_000
 
 
@@ -77,7 +79,7 @@ def run(options: Options) -> Iterator[str]:
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
     yield (
-        f"{' and '.join(map(str, TASKS))} tasks, {REPLICATIONS} replications, a control at {100 * CONTROL_LEVEL:.0f} %, loading "
+        f"{', '.join(f'{n} tasks x {reps}' for n, reps in DESIGNS)} replications, a control at {100 * CONTROL_LEVEL:.0f} %, loading "
         f"adds {', '.join(f'{100 * each:.0f}' for each in EFFECTS)} points, {100 * OBEYED:.0f} % of the forced trials load; "
         f"{options.rounds:,} runs of each, seed {options.seed}. In brackets the simulation's own 95 % interval."
     )
@@ -89,22 +91,27 @@ def run(options: Options) -> Iterator[str]:
 
 def _covered(pool: ProcessPoolExecutor, world: LoadingWorld, options: Options) -> str:
     found: dict[str, dict[str, Tally]] = defaultdict(lambda: defaultdict(Tally))
-    for tasks, activation, effect in product(TASKS, ACTIVATIONS, EFFECTS):
+    for design, activation, effect in product(DESIGNS, ACTIVATIONS, EFFECTS):
         planted = truth(world, activation, effect)
-        mark = crc32(repr((world, tasks, activation, effect)).encode())
+        mark = crc32(repr((world, design, activation, effect)).encode())
         jobs = [(options.seed, mark, at) for at in range(options.rounds)]
-        once = partial(_tallies, world, tasks, activation, effect, planted)
+        once = partial(_tallies, world, design, activation, effect, planted)
         for tallies in pool.map(once, jobs, chunksize=25):
             for what, tally in tallies:
-                found[f"{what}, {tasks} tasks"][f"{100 * activation:.0f} %"] += tally
+                found["{}, {} tasks x {}".format(what, *design)][f"{100 * activation:.0f} %"] += tally
     return shown(found, "of intervals hold the truth", "no interval", judge)
 
 
 def _tallies(
-    world: LoadingWorld, tasks: int, activation: float, effect: float, planted: LoadingTruth, job: tuple[int, ...]
+    world: LoadingWorld,
+    design: tuple[int, int],
+    activation: float,
+    effect: float,
+    planted: LoadingTruth,
+    job: tuple[int, ...],
 ) -> list[tuple[str, Tally]]:
     tallies = []
-    for what, value, estimate in simulate(np.random.default_rng(job), world, tasks, activation, effect, planted):
+    for what, value, estimate in simulate(np.random.default_rng(job), world, design, activation, effect, planted):
         low, high = estimate.low, estimate.high
         given = low is not None and high is not None
         tallies.append((what, Tally(1, given, given and low - 1e-9 <= value <= high + 1e-9)))  # type: ignore[operator]
@@ -114,30 +121,31 @@ def _tallies(
 def simulate(
     rng: np.random.Generator,
     world: LoadingWorld,
-    tasks: int,
+    design: tuple[int, int],
     activation: float,
     effect: float,
     planted: LoadingTruth,
 ) -> Iterator[Hit]:
-    """The figures of one simulated run, each with its truth."""
+    """The figures of one simulated run with so many tasks and replications, each with its truth."""
+    tasks, replications = design
     names = (CONTROL, TARGET, FORCED)
     facts = TrialRunFacts(
         tasks={f"{at:03}": TaskFacts(f"{at:03}", f"{at:03}", "a", "", "", names) for at in range(tasks)},
         arms={name: parse_arm(name) for name in names},
         models=(),
-        replications=REPLICATIONS,
+        replications=replications,
         margin=MARGIN,
         seed=1,
     )
     willing, without, within = _traits(rng, world, tasks, activation, effect)
     cells: dict[tuple[str, str], CellTrials] = {}
     for arm in names:
-        luck, keen = _luck(rng, world, (tasks, REPLICATIONS))
-        loaded = np.zeros((tasks, REPLICATIONS), dtype=bool)
+        luck, keen = _luck(rng, world, (tasks, replications))
+        loaded = np.zeros((tasks, replications), dtype=bool)
         if arm == TARGET:
             loaded = keen < willing[:, None]
         elif arm == FORCED:
-            loaded = rng.random((tasks, REPLICATIONS)) < OBEYED
+            loaded = rng.random((tasks, replications)) < OBEYED
         passed = luck < np.where(loaded, within[:, None], without[:, None])
         for at, task in enumerate(facts.tasks):
             rows = zip(passed[at], loaded[at], strict=True)

@@ -13,7 +13,8 @@ from benchmarks._labelled import TUNE, LabelledSet, tuned_sets
 from benchmarks._measure import Failed, Options
 from benchmarks._paired import paired_difference, write_points
 from skill_health.router.lexicon.fields import spaced
-from skill_health.router.lexicon.search import FieldSearch, TermIndex, fuse, rescale
+from skill_health.router.lexicon.search import FieldSearch, fuse, rescale
+from skill_health.router.lexicon.term_index import TermIndex
 from skill_health.router.lexicon.vectors import open_vectors
 from skill_health.router.records import ListedSkill
 from skill_health.router.routers._local import in_order, ranked

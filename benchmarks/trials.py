@@ -26,7 +26,7 @@ from skill_health.effectiveness.plan.choices import choices
 from skill_health.effectiveness.plan.inputs import load_inputs
 from skill_health.effectiveness.plan.prepare import PreparedTrials, prepare
 from skill_health.effectiveness.records import CONDITIONS
-from skill_health.effectiveness.run.run import Trial, TrialRunner
+from skill_health.effectiveness.run.conduct import Trial, TrialRunner
 from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.effectiveness.trial.trial import run_trial

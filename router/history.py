@@ -74,6 +74,8 @@ def _line(manifest: RouterManifest, mark: str, model: ModelRoutingReport, passed
             orders=manifest.orders,
             index=manifest.index,
             seed=manifest.seed,
+            retrieve=manifest.retrieval.k if manifest.retrieval else 0,
+            retriever=manifest.retrieval.router if manifest.retrieval else "",
         ),
         replications=model.replications,
         selection=manifest.selection.kind,

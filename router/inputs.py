@@ -13,12 +13,14 @@ from skill_health.core.boundary import Boundary
 from skill_health.core.errors import UsageError
 from skill_health.discovery.corpus import Discovery, discover
 from skill_health.discovery.hosts import hosts
+from skill_health.documents.router_manifest import RouterIndex
 from skill_health.lint.pipeline import configure
 from skill_health.registries.records import BadRecord
 from skill_health.registries.sources import read_sources
 from skill_health.router.lexicon.fields import CONTENT, DESCRIPTION
 from skill_health.router.lexicon.references import add_references
 from skill_health.router.listing import catalogue, collection_at, listing_notes
+from skill_health.router.plan.choices import index_of
 from skill_health.router.prompts._api import Known, PromptFile, known_skills
 from skill_health.router.prompts._load import (
     EVALS,
@@ -72,7 +74,8 @@ def load_listing(
     *,
     namesakes: str | None = None,
     plain: bool = False,
-    index: str | None = None,
+    index: RouterIndex | None = None,
+    retrieve: int | None = None,
     sections: bool = True,
 ) -> ListedCollection:
     """The collection of `load_inputs`, without prompts. Raises UsageError for what the user got wrong.
@@ -87,7 +90,7 @@ def load_listing(
         raise UsageError(f"no skill below {', '.join(paths)}: a skill is a folder with a SKILL.md")
     discovery, found = read_collection(discovery, config.router.namesakes, plain, heads=not sections)
     listed = catalogue(found.skills, listing or config.router.listing, hosts(config.listing), found.names, sections)
-    if (index or config.router.indexing) == CONTENT:
+    if index_of(index, retrieve, config.router) == CONTENT:
         listed = add_references(listed, found.skills, discovery.root)
     return ListedCollection(
         root=root,
@@ -116,7 +119,8 @@ def load_inputs(
     namesakes: str | None = None,
     plain: bool = False,
     field_map: str | None = None,
-    index: str | None = None,
+    index: RouterIndex | None = None,
+    retrieve: int | None = None,
 ) -> RouterInputs:
     """Find and read the skills that `paths` name (default: here) with the collection around them, and the prompts.
 
@@ -125,14 +129,14 @@ def load_inputs(
     default what the configuration says. The filters narrow the prompts, never the collection: by id, by the skills
     that a prompt expects, accepts or rejects ("none" for those that expect no skill), and by split. `namesakes`
     stands in for the setting of that name; where `plain`, names do not show the plugin. `field_map` says by which names
-    the records of `prompt_files` call what they hold. References are read where `index`, by default the configured
-    one, is "content".
+    the records of `prompt_files` call what they hold. References are read where `index_of` the `index` and the skills
+    to `retrieve` is "content".
 
     Raises UsageError for what the user got wrong, such as an empty collection, no prompts or a filter that leaves none.
     """
     if field_map and not prompt_files:
         raise UsageError("--map says how the files of --prompts are to be read: name them")
-    given = load_listing(paths, config_file, listing, namesakes=namesakes, plain=plain, index=index)
+    given = load_listing(paths, config_file, listing, namesakes=namesakes, plain=plain, index=index, retrieve=retrieve)
     root, config, discovery, listed = given.root, given.config, given.discovery, given.catalogue
     known = known_skills(listed)
     if prompt_files:
@@ -201,7 +205,7 @@ def prompts_beside(discovery: Discovery, config: Config, known: Known) -> Loaded
     looked = ", ".join(SourceGlobs().prompts[:2])
     raise NoPromptsError(
         f"no prompts for {discovery.root}: looked for {looked}, activation cases and trigger queries beside the skills; "
-        "name a file with --prompts"
+        "name a file with --prompts, or draft some with `skill-health draft prompts`"
     )
 
 

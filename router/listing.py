@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from tempfile import TemporaryDirectory
@@ -31,6 +31,7 @@ from skill_health.skill.model import Skill
 from skill_health.skill.parse import SkillHead
 from skill_health.skill.sections import governing, outermost, roles_of
 from skill_health.text.near import nearest
+from skill_health.text.numbers import count
 
 FULL = "full"
 HIDDEN, UNREADABLE = "hidden", "unreadable"
@@ -57,31 +58,71 @@ def catalogue(
     Raises UsageError for an unknown listing, for two skills of one name and for a skill that is called "none": answers
     could not tell them apart.
     """
-    host = _host(listing, hosts)
+    host = _find_host(listing, hosts)
     entries = [(skill, _listed(skill, names, sections)) for skill in sorted(skills, key=lambda skill: skill.path)]
     _distinct([listed for _, listed in entries])
     states = {listed.path: state for skill, listed in entries if (state := _absent(skill))}
     candidates = [listed for _, listed in entries if listed.path not in states]
-    shown = {listed.path: listed for listed in candidates}
+    absent = [replace(listed, state=states[listed.path], text="") for _, listed in entries if listed.path in states]
+    return _shown(candidates, absent, listing, host)
+
+
+def relist(whole: Catalogue, names: Collection[str], hosts: Sequence[Host] = ()) -> Catalogue:
+    """The listing of a part of a collection, by these names, as its host would list only that."""
+    host = _find_host(whole.listing, hosts)
+    candidates = [
+        replace(skill, state=FULL, text=skill.description if host else skill.text)
+        for skill in (*whole.shown, *whole.omitted)
+        if skill.name in names and skill.state not in (HIDDEN, UNREADABLE)
+    ]
+    return _shown(sorted(candidates, key=lambda skill: skill.path), (), whole.listing, host)
+
+
+def _shown(
+    candidates: Sequence[ListedSkill], absent: Sequence[ListedSkill], listing: str, host: Host | None
+) -> Catalogue:
+    """What a host shows of those that it may list, and who is not in it."""
+    shown, omitted = list(candidates), list(absent)
     if host:
-        pairs = [(listed.name, listed.description) for listed in candidates]
+        pairs = [(listed.listed_as, listed.description) for listed in candidates]
+        shown = []
         for listed, result in zip(candidates, simulate(pairs, host).skills, strict=True):
             if result.state == OMITTED:
-                states[listed.path] = OMITTED
-            shown[listed.path] = replace(listed, state=result.state, text=listed.description[: result.chars])
-    return Catalogue(
-        shown=tuple(shown[listed.path] for _, listed in entries if listed.path not in states),
-        listing=listing,
-        omitted=tuple(
-            replace(listed, state=states[listed.path], text="") for _, listed in entries if listed.path in states
-        ),
-    )
+                omitted.append(replace(listed, state=OMITTED, text=""))
+            else:
+                shown.append(replace(listed, state=result.state, text=listed.description[: result.chars]))
+    return Catalogue(tuple(shown), listing, tuple(sorted(omitted, key=lambda listed: listed.path)))
 
 
 def catalogue_digest(catalogue: Catalogue) -> str:
     """A hash of what is shown, names and texts in their order: 32 hexadecimal digits."""
-    shown = json.dumps([[skill.name, skill.text] for skill in catalogue.shown], ensure_ascii=True)
+    shown = json.dumps([[skill.listed_as, skill.text] for skill in catalogue.shown], ensure_ascii=True)
     return blake2b(shown.encode("ascii"), digest_size=16).hexdigest()
+
+
+def shared_names(shown: Iterable[ListedSkill]) -> dict[str, tuple[str, ...]]:
+    """The names that several skills are listed by, sorted, each with the names that tell all of those apart.
+
+    Names are the same where hosts take them for the same: in NFKC, without regard to case.
+    """
+    groups = _alike(shown)
+    found = {
+        skill.shared: tuple(one.name for one in group) for group in groups.values() for skill in group if len(group) > 1
+    }
+    return dict(sorted(found.items()))
+
+
+def sole_names(shown: Iterable[ListedSkill]) -> dict[str, str]:
+    """The skills that listed names stand for where others have the name, but are not among these."""
+    return {group[0].shared: group[0].name for group in _alike(shown).values() if len(group) == 1}
+
+
+def _alike(shown: Iterable[ListedSkill]) -> dict[str, list[ListedSkill]]:
+    groups: dict[str, list[ListedSkill]] = {}
+    for skill in shown:
+        if skill.shared:
+            groups.setdefault(name_key(skill.shared), []).append(skill)
+    return groups
 
 
 def listing_notes(skills: Sequence[Skill], catalogue: Catalogue) -> tuple[str, ...]:
@@ -109,7 +150,21 @@ def listing_notes(skills: Sequence[Skill], catalogue: Catalogue) -> tuple[str, .
             "listed with what could be read of broken YAML; hosts with a strict parser drop such a skill",
         ),
     )
-    return tuple(f"{_names(names)}: {what}" for names, what in groups if names)
+    return (
+        *(f"{_names(names)}: {what}" for names, what in groups if names),
+        *_shared(catalogue.shown),
+    )
+
+
+def _shared(shown: Iterable[ListedSkill]) -> Iterator[str]:
+    """One line on the skills that a host lists by one name."""
+    if found := shared_names(shown):
+        groups = set(found.values())
+        yield (
+            f"{_names(found)}: {count(len(groups), 'name')} of {sum(map(len, groups))} skills, listed by the same "
+            "name as hosts do; a model that answers with one does not say which it means, and that counts as not right "
+            "(--namesakes-by-path tells them apart, --skip-namesakes keeps one of each)"
+        )
 
 
 def when_to_use(skill: Skill) -> str:
@@ -129,7 +184,9 @@ def _listed(skill: Skill, names: Mapping[str, Names], sections: bool) -> ListedS
     body = "\n".join(skill.lines[first - 1 :])[:MAX_BYTES].strip()
     own, description = names.get(skill.path) or Names(plain_name(skill)), _one_line(skill.description)
     when = when_to_use(skill) if sections else ""
-    return ListedSkill(own.listed, description, FULL, description, body, when, skill.path, own.others)
+    return ListedSkill(
+        own.listed, description, FULL, description, body, when, skill.path, own.others, shared=own.shared
+    )
 
 
 def _one_line(text: str) -> str:
@@ -144,7 +201,7 @@ def _absent(skill: Skill) -> str:
     return HIDDEN if flag is not None and flag.value is True else ""
 
 
-def _host(listing: str, hosts: Sequence[Host]) -> Host | None:
+def _find_host(listing: str, hosts: Sequence[Host]) -> Host | None:
     if listing == FULL:
         return None
     known = {host.key: host for host in hosts}
@@ -158,9 +215,10 @@ def _host(listing: str, hosts: Sequence[Host]) -> Host | None:
 def _distinct(listed: Sequence[ListedSkill]) -> None:
     first: dict[str, ListedSkill] = {}
     clashes = list(_clashes(listed, first))
-    reserved = first.get(NONE)
-    if reserved:
-        raise UsageError(f"{reserved.path}: a skill must not be called {reserved.name!r} here, the answer for no skill")
+    if reserved := next((skill for skill in listed if name_key(skill.listed_as) == NONE), None):
+        raise UsageError(
+            f"{reserved.path}: a skill must not be called {reserved.listed_as!r} here, the answer for no skill"
+        )
     if clashes:
         one, two = clashes[0]
         rest = len(clashes) - 1

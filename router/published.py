@@ -21,16 +21,18 @@ from msgspec import Meta
 from skill_health import __version__
 from skill_health.bench.journal import MANIFEST, RESULTS
 from skill_health.bench.manifest import digest
+from skill_health.bench.run.questions import ReadAttempt
 from skill_health.core.errors import UsageError
 from skill_health.core.files import MAX_BYTES, read_small, write_text
 from skill_health.core.strict_json import JsonProblem, parse_object
 from skill_health.documents._record import OpenRecord, convert_record, record_values
+from skill_health.documents.router_attempt import AttemptReply
 from skill_health.documents.router_manifest import FrozenRouter, FrozenSelection, FrozenTemplate, RouterManifest
 from skill_health.router.plan.manifest import freeze_listing, prompts_digest
 from skill_health.router.plan.orders import plan_seed, shuffled
 from skill_health.router.plan.plan import UNNAMED
 from skill_health.router.records import Catalogue, Prompt, RankedReply, Reply, RoutingResult, Status
-from skill_health.router.run.outcome import Attempt, read_attempt, to_result
+from skill_health.router.run.outcome import RoutedAttempt, read_attempt, to_kept, to_result
 from skill_health.text.near import list_some
 from skill_health.text.patterns import lazy
 from skill_health.text.terminal import clean
@@ -269,12 +271,12 @@ class _Reading:
     def result(self, record: CallRecord, prompt: Prompt) -> RoutingResult:
         """The result of one record."""
         last = self._attempt(record)
-        if record.status == "finished" and last.status == "format_failure":
+        if record.status == "finished" and last.outcome == "format_failure":
             self._stricter.update(last.answer.kinds)
         elif record.top3 and last.answer.ranking[:1] not in ((), record.top3[:1]):
             self._unlike.append(record.path)
         again = record.tried > 1 and last.answered
-        first = [Attempt(Reply(), "format_failure", RankedReply(), None)] if again else []
+        first = [_attempt("format_failure")] if again else []
         order = self._order(record)
         result = to_result(prompt, record.model, record.replication, order, [*first, last])
         return msgspec.structs.replace(result, attempts=record.tried)
@@ -288,21 +290,21 @@ class _Reading:
             names = clean(list_some(self._unlike))
             yield f"another skill comes first in the raw text than in the record, and the raw text counts: {names}"
 
-    def _attempt(self, record: CallRecord) -> Attempt:
+    def _attempt(self, record: CallRecord) -> RoutedAttempt:
         notes = clean(" ".join((record.notes or "").split()))[:500]
         if record.status in _MISSING:
-            reply = Reply(_MISSING[record.status], error=notes, duration_ms=record.duration_ms)
-            return Attempt(reply, reply.status, RankedReply(), None)
+            return _attempt(_MISSING[record.status], record.duration_ms, notes)
         if record.text is None and record.status == "format_failure":
-            return Attempt(
-                Reply(duration_ms=record.duration_ms), "format_failure", RankedReply(notes=(NO_RAW_TEXT,)), None
-            )
+            return _attempt("format_failure", record.duration_ms, answer=RankedReply(notes=(NO_RAW_TEXT,)))
         if record.text is not None and (record.text.strip() or not record.top3):
-            return read_attempt(Reply(text=record.text, duration_ms=record.duration_ms), self._names, False, None)
-        reply = Reply(text=_answer(record.top3), duration_ms=record.duration_ms)
-        read = read_attempt(reply, self._names, False, None)
+            return self._read(record.text, record)
+        read = self._read(_answer(record.top3), record)
         answer = replace(read.answer, confidence=None, notes=(*read.answer.notes, NO_RAW_TEXT))
         return replace(read, answer=answer)
+
+    def _read(self, text: str, record: CallRecord) -> RoutedAttempt:
+        kept = to_kept(Reply(text=text, duration_ms=record.duration_ms), None)
+        return read_attempt(kept, self._names, none_allowed=False)
 
     def _order(self, record: CallRecord) -> tuple[str, ...]:
         """The presentation, as far as it is known; it supposes that the collection is the one that was presented."""
@@ -310,6 +312,16 @@ class _Reading:
         if seed is None and self._seed is not None:
             seed = plan_seed(record.prompt_id, record.model, record.replication, self._seed)
         return () if seed is None else shuffled(self._names, seed)
+
+
+def _attempt(
+    outcome: Status,
+    duration_ms: float | None = None,
+    error: str = "",
+    answer: RankedReply = RankedReply(),  # noqa: B008
+) -> RoutedAttempt:
+    """An attempt of which no text is kept."""
+    return ReadAttempt(AttemptReply(outcome=outcome, duration_ms=duration_ms, error=error), answer)
 
 
 def _answer(ranking: Sequence[str]) -> str:

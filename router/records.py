@@ -34,6 +34,9 @@ class ListedSkill:
     `text` is what is shown of the description (`state`: full, truncated or name-only), hashed with the name. `body` is
     SKILL.md below the frontmatter, `when` says when to use the skill; `aliases` are what else a label may call it.
     `references` is the text of the Markdown files beside SKILL.md, read only for routers that search it.
+
+    No two skills of a catalogue have one `name`. Where a host lists several by one name, `shared` is that, and `name`
+    tells them apart by their folders; it is "" for all others.
     """
 
     name: str
@@ -45,6 +48,12 @@ class ListedSkill:
     path: str = ""
     aliases: tuple[str, ...] = ()
     references: str = ""
+    shared: str = ""
+
+    @property
+    def listed_as(self) -> str:
+        """The name that a model reads, and answers with."""
+        return self.shared or self.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import UnsetType
+
 from skill_health.documents._record import map_values
 from skill_health.documents.router_check import InstrumentRecord
 from skill_health.documents.router_manifest import RouterManifest
@@ -20,6 +22,7 @@ from skill_health.documents.router_report import (
     ReportedRun,
     RouterCounts,
     RouterReport,
+    SharedName,
     SplitFigures,
 )
 from skill_health.router.records import RoutingResult
@@ -31,6 +34,7 @@ from skill_health.router.scores.numbers import number, proportion
 from skill_health.router.scores.position import Tables, length_slope, position, positions, stability
 from skill_health.router.scores.prompts import prompts
 from skill_health.router.scores.skills import matrix, pairs, skills, thieves
+from skill_health.router.scores.stages import ambiguous, retrieval, stages
 from skill_health.router.scores.standing import EFFECT, detectable, notes, reasons, statements
 
 _DIGITS = 6
@@ -66,8 +70,12 @@ def build_report(
         confusion=matrix(sheet.scored),
         pairs=pairs(sheet),
         prompts=prompts(sheet),
+        retrieval=retrieval(manifest, sheet.facts),
+        shared=tuple(
+            SharedName(name=name, skills=tuple(sorted(skills))) for name, skills in sheet.facts.shared.items()
+        ),
     )
-    return map_values(report, _settled)
+    return map_values(report, settle)
 
 
 def _counts(sheet: RunScores) -> RouterCounts:
@@ -119,6 +127,8 @@ def _model(
         length=length_slope(column.scored, facts),
         splits=tuple(_splits(column, facts)),
         confusion=matrix(column.scored),
+        stages=stages(column, facts),
+        ambiguous=ambiguous(column, facts),
     )
 
 
@@ -148,10 +158,10 @@ def _check(check: InstrumentRecord | None) -> CheckVerdicts | None:
     )
 
 
-def _settled(value: Any) -> Any:
+def settle(value: Any) -> Any:
     """A value as JSON can hold it: rounded, without NaN, half surrogate pairs and numpy's own numbers."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, float):
         return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None
-    return value if value is None or isinstance(value, bool | int) else _settled(value.item())
+    return value if value is None or isinstance(value, bool | int | UnsetType) else settle(value.item())

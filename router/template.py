@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,10 +91,15 @@ def block(skills: Sequence[ListedSkill]) -> str:
 
 def _entry(number: int, skill: ListedSkill) -> str:
     lines = [
-        f"{number}. {' '.join(skill.name.split())}",
+        f"{number}. {' '.join(skill.listed_as.split())}",
         *(f"   {line.strip()}" for line in skill.text.splitlines() if line.strip()),
     ]
     return "\n".join(lines)
+
+
+def listed_names(skills: Iterable[ListedSkill]) -> tuple[str, ...]:
+    """The names that an answer may hold, each once."""
+    return tuple(dict.fromkeys(skill.listed_as for skill in skills))
 
 
 def answer_schema(names: Sequence[str], none_allowed: bool) -> Mapping[str, Any]:
@@ -120,7 +125,7 @@ def question_size(template: Template, skills: Sequence[ListedSkill], mode: Mode)
     """
     frame = size_of(render(template, skills, ""))
     if mode == "json_schema":
-        frame += schema_size(answer_schema([skill.name for skill in skills], template.none_allowed))
+        frame += schema_size(answer_schema(listed_names(skills), template.none_allowed))
     times = template.text.count(PLACEHOLDERS[2])
     return lambda text: frame + times * size_of(text)
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs what the tests of the page need: Debian's Chromium, and the accessibility checker axe-core at the version of
-# tests/browser below build/browser. Does nothing where they are there; says what to do where it may not install.
+# Installs what the tests of the page need: Debian's Chromium and Firefox, and the accessibility checker axe-core at the
+# version of tests/browser below build/browser. Does nothing where they are there; says what to do where it may not
+# install.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 from=tests/browser
@@ -9,13 +10,16 @@ axe=$to/node_modules/axe-core/axe.min.js
 
 say() { printf 'browser: %s\n' "$*" >&2; }
 
-if ! command -v chromium > /dev/null; then
+wanted=()
+command -v chromium > /dev/null || wanted+=(chromium fonts-liberation)
+command -v firefox-esr > /dev/null || command -v firefox > /dev/null || wanted+=(firefox-esr)
+if [[ ${#wanted[@]} -gt 0 ]]; then
     if [[ $(id -u) -ne 0 ]] || ! command -v apt-get > /dev/null; then
-        say "chromium is missing: install it with your package manager; the tests that drive it fail under make test-real"
+        say "${wanted[*]}: install with your package manager; the tests that drive a browser fail under make test-real"
     else
-        say "installing chromium"
+        say "installing ${wanted[*]}"
         export DEBIAN_FRONTEND=noninteractive
-        install=(apt-get install --yes --quiet --no-install-recommends chromium fonts-liberation)
+        install=(apt-get install --yes --quiet --no-install-recommends "${wanted[@]}")
         "${install[@]}" > /dev/null || { apt-get update --quiet > /dev/null; "${install[@]}" > /dev/null; }
     fi
 fi

@@ -125,7 +125,7 @@ def _found(label: LabelledSkill, checkouts: Path) -> frozenset[str]:
 
 def _collection(name: str, checkouts: Path) -> dict[str, object]:
     tree = os.path.realpath(checkouts / name.replace("/", "+"))
-    frequencies = need_frequencies(needs_of_collection(discover((tree,), Config(), tree)))
+    frequencies = need_frequencies(needs_of_collection(tree, discover((tree,), Config(), tree).entries))
     return {"skills": frequencies[0].n, "needs": {each.category: each.count for each in frequencies}}
 
 

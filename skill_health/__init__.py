@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from skill_health.api.skills import LoadedSkill, load_skill
     from skill_health.core.errors import SkillHealthError, UsageError
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "LintChange",
     "LoadedSkill",

@@ -51,12 +51,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SkillHealthError as error:
         return fail(f"error: {error}", error.exit_code)
     except ModuleNotFoundError as error:
-        from skill_health.core.extras import extra_of, installation
+        from skill_health.core.extras import extra_of, tell_missing
 
         extra = extra_of(error.name or "")
         if not extra:
             return _bug(error)
-        return fail(f"error: this needs {error.name}: {installation(extra)}", USAGE)
+        return fail(f"error: {tell_missing('this', extra, error.name or '')}", USAGE)
     except BrokenPipeError:
         # The reader has gone. What is left in the buffer must not complain when the interpreter flushes it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -296,7 +296,7 @@ def test_namesakes_do_not_stop_the_day(run: Run, write: Write) -> None:
         "other/charts/SKILL.md": SKILL.format("charts", "Makes plots.", "Plot everything that the user has measured.")
     }
     root = write(collection() | more)
-    assert run("router", "risk", cwd=root).returncode == 2
+    assert run("router", "risk", cwd=root).returncode == 0
     assert run("daily", cwd=root).returncode == 0
     told = json.loads(run("status", "--format=json", cwd=root).stdout)
     assert told["risk"]["rated"] == 4

@@ -33,8 +33,8 @@ MAX_LINES = 600
 # The rooms from the ground up: a room imports itself and what stands before it.
 ROOMS = (
     "text", "core", "stats", "config", "skill", "hosts", "discovery", "registries", "profiles", "rules", "score", "lint", "documents",
-    "needs", "formats", "server", "init", "bench", "status", "daily", "router", "effectiveness", "activation", "drafts", "page",
-    "forge", "delta", "api", "mcp", "commands",
+    "needs", "formats", "server", "init", "bench", "trials", "status", "daily", "router", "effectiveness", "activation", "drafts", "page",
+    "forge", "delta", "fleet", "api", "mcp", "commands",
 )  # fmt: skip
 # Those that stand above both benchmarks and may join them.
 JOINING = tuple(f"skill_health.{room}" for room in ROOMS[ROOMS.index("delta") :])
@@ -571,7 +571,7 @@ OPENED = {
     "skill_health/core/validation.py": "a schema of ours",
     "skill_health/page/html.py": "an asset of ours",
     "skill_health/page/sections/_load.py": "a template of ours",
-    "skill_health/page/skill/kept_files.py": "a handle that was opened through no link",
+    "skill_health/trials/kept_files.py": "a handle that was opened through no link",
     "skill_health/rules/_page.py": "a table of ours",
     "skill_health/rules/structure/retired_model.py": "a table of ours",
     "effectiveness/agents/_acp_client.py": "the plan that its parent wrote",

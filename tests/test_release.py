@@ -38,6 +38,23 @@ def test_they_are_what_their_schema_says(schema: str, path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
+def test_the_component_is_what_its_schema_says_once_its_inputs_are_filled_in(tmp_path: Path) -> None:
+    text = (ROOT / "templates" / "skill-health.yml").read_text(encoding="utf-8")
+    head, _, body = text.partition("\n---\n")
+    inputs = yaml.safe_load(head)["spec"]["inputs"]
+    for name, about in inputs.items():
+        body = body.replace(f"$[[ inputs.{name} ]]", str(about.get("default", "skill-health")))
+    assert "$[[" not in body, "an input that is not declared"
+    filled = tmp_path / ".gitlab-ci.yml"
+    filled.write_text(body, encoding="utf-8")
+    command = [str(Path(sys.executable).with_name("check-jsonschema")), "--builtin-schema", "vendor.gitlab-ci"]
+    done = subprocess.run(
+        [*command, "--data-transform", "gitlab-ci", str(filled)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_every_action_is_pinned_and_no_value_is_pasted_into_a_script(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
@@ -79,3 +96,4 @@ def test_the_image_is_held_to_the_hashes_and_runs_as_nobody_special() -> None:
     assert "--no-deps --no-index --no-build-isolation ." in text
     assert text.index("USER reader") < text.index("ENTRYPOINT")
     assert "git config --system --add safe.directory /skills" in text
+    assert text.index("cd / &&") < text.index("rm -rf /source"), "git cannot begin in a folder that is gone"

@@ -225,7 +225,7 @@ def test_other_rules_and_registries_do_not_fit(
         patch.setattr("skill_health.lint.cache.shards.rules_digest", lambda: "other")
         assert "with other rules than those of this skill-health" in run("merge", *files, cwd=collection).stderr
         patch.setattr("skill_health.lint.cache.shards.__version__", "9.9")
-        assert "by skill-health 0.1.0, and this is 9.9" in run("merge", *files, cwd=collection).stderr
+        assert "by skill-health 0.2.0, and this is 9.9" in run("merge", *files, cwd=collection).stderr
     (collection / "registries" / "claims.jsonl").write_text('{"claim_id": "another"}\n')
     assert "with other registries beside the skills" in run("merge", *files, cwd=collection).stderr
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from skill_health.bench.http.failures import judge
 from skill_health.effectiveness.agents._api import Failure, ProgramOutput
-from skill_health.effectiveness.agents._stream import JsonStream, one_line
+from skill_health.effectiveness.agents._stream import JsonStream
 from skill_health.text.patterns import lazy
+from skill_health.text.terminal import one_line
 
 _STATUS = lazy(
     r"(?:status|error|code)\b[^\w\n]{0,4}(?:code[^\w\n]{1,3})?\(?([1-5]\d\d)\b|\((4\d\d|5\d\d)\)|\b([45]\d\d) [A-Z]"

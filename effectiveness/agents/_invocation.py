@@ -13,12 +13,12 @@ from posixpath import basename, join, normpath
 from typing import Any
 
 from skill_health.effectiveness.agents._api import ToolUse
-from skill_health.effectiveness.agents._stream import one_line
 from skill_health.effectiveness.delivery.served import READ, tool_of
 from skill_health.effectiveness.records import SkillCopy
 from skill_health.skill import frontmatter
 from skill_health.skill.decode import decode
 from skill_health.text.patterns import lazy
+from skill_health.text.terminal import one_line
 
 _SHELLS = frozenset(("bash", "sh", "zsh", "dash", "ash", "ksh"))
 _INTERPRETERS = ("python", "node", "perl", "ruby", "php", "deno", "bun")

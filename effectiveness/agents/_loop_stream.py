@@ -19,7 +19,8 @@ from skill_health.bench.http.json_values import count, mapping, objects, optiona
 from skill_health.bench.http.messages import TOKENS, Usage
 from skill_health.effectiveness.agents._api import Failure, Job, ProgramOutput, StreamReading, ToolUse, TrajectoryStep
 from skill_health.effectiveness.agents._invocation import opened
-from skill_health.effectiveness.agents._stream import one_line, read_stream
+from skill_health.effectiveness.agents._stream import read_stream
+from skill_health.text.terminal import one_line
 
 SKILLS = ".agents/skills"
 FAILURES = ("infrastructure", "quota", "auth", "refusal")

@@ -10,7 +10,7 @@ from typing import Any
 from skill_health.bench.http.messages import Usage
 from skill_health.core.strict_json import is_too_deep
 from skill_health.effectiveness.agents._api import ToolUse, TrajectoryStep
-from skill_health.text.terminal import clean
+from skill_health.text.terminal import one_line
 
 MOST_EVENTS = 200_000
 LONGEST_LINE = 16 << 20
@@ -47,12 +47,6 @@ def read_stream(raw: bytes, most: int = MOST_EVENTS) -> JsonStream:
         if len(plain) < _PLAIN and not line.lstrip().startswith((b"{", b"[")):
             plain.append(one_line(line[: 4 * _PLAIN_WIDTH].decode("utf-8", "replace"), _PLAIN_WIDTH))
     return JsonStream(tuple(events), junk, tuple(plain))
-
-
-def one_line(text: str, width: int = _PLAIN_WIDTH) -> str:
-    """A text of the stream on one line, cut to `width` characters and safe to print."""
-    whole = clean(" ".join(text[: 4 * width].split()))
-    return whole if len(whole) <= width else whole[: width - 1] + "…"
 
 
 def words_of(value: Any) -> str:

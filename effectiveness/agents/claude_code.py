@@ -29,9 +29,10 @@ from skill_health.effectiveness.agents._api import (
 )
 from skill_health.effectiveness.agents._failures import failure_of, without_end
 from skill_health.effectiveness.agents._invocation import opened
-from skill_health.effectiveness.agents._stream import JsonStream, one_line, read_stream, words_of
+from skill_health.effectiveness.agents._stream import JsonStream, read_stream, words_of
 from skill_health.effectiveness.delivery.served import SERVER, STARTS
 from skill_health.effectiveness.tasks._folder import File
+from skill_health.text.terminal import one_line
 
 SYNTHETIC = "<synthetic>"
 """The model of a message that the program itself wrote, such as one about an error."""

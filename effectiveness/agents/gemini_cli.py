@@ -20,9 +20,10 @@ from skill_health.bench.http.messages import Usage
 from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput, StreamReading, TrajectoryStep
 from skill_health.effectiveness.agents._failures import api_error, failed, telling, without_end
 from skill_health.effectiveness.agents._invocation import opened
-from skill_health.effectiveness.agents._stream import Transcript, one_line, read_stream
+from skill_health.effectiveness.agents._stream import Transcript, read_stream
 from skill_health.effectiveness.tasks._folder import File
 from skill_health.text.patterns import lazy
+from skill_health.text.terminal import one_line
 
 TITLE = "Gemini CLI of Google"
 PROGRAM = "gemini"

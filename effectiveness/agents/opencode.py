@@ -24,9 +24,10 @@ from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents._api import Command, Job, ProgramOutput, StreamReading, TrajectoryStep
 from skill_health.effectiveness.agents._failures import failed, telling, without_end
 from skill_health.effectiveness.agents._invocation import opened
-from skill_health.effectiveness.agents._stream import Transcript, one_line, read_stream
+from skill_health.effectiveness.agents._stream import Transcript, read_stream
 from skill_health.effectiveness.delivery.served import SERVER, STARTS
 from skill_health.effectiveness.tasks._folder import File
+from skill_health.text.terminal import one_line
 
 PROVIDER, SKILLS = "gateway", ".opencode/skills"
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Where to probe: bubblewrap, docker, podman, harbor:PROVIDER or none (the first that works).",
 )
-@click.option("--image", metavar="NAME", help="The image to run a container of, where the configuration names none.")
+@click.option("--image", metavar="NAME", help="The container image to use if the configuration names none.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help="text or json.")
 def command(names: tuple[str, ...], probe: bool, sandbox: str | None, image: str | None, format_: str) -> int:
     """List every agent: its program and version here, the version that it was checked with, the protocols it speaks.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from skill_health.bench.command_line import comparison_options
 from skill_health.core.errors import CLEAN, FINDINGS
 
 if TYPE_CHECKING:
@@ -15,11 +16,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Compare two runs of the same tasks, paired.")
 @click.argument("run", metavar="RUN")
 @click.argument("baseline", metavar="BASELINE")
-@click.option("--format", "format_", type=click.Choice(["text", "md", "json"]), default="text", help="What to print.")
-@click.option(
-    "--out", metavar="DIR", help="Folder of the reports that the runs are in (from the configuration, else reports)."
-)
-@click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
+@comparison_options
 def command(run: str, baseline: str, format_: str, out: str | None, config_file: str | None) -> int:
     """Compare RUN with BASELINE: exit 1 where a skill, or the collection, got significantly worse.
 

@@ -16,9 +16,10 @@ from skill_health.core.files import here
 from skill_health.core.times import time_option
 
 if TYPE_CHECKING:
+    from skill_health.bench.run.conduct import RunTerms
     from skill_health.config.settings import RouterSettings
     from skill_health.effectiveness.judge.prepare import JudgeChoices, PreparedJudging
-    from skill_health.effectiveness.judge.run import JudgeRunOptions, WrittenReport
+    from skill_health.effectiveness.judge.run import WrittenReport
     from skill_health.effectiveness.rubric.model import Rubric
     from skill_health.effectiveness.run.runs import EffectRun
     from skill_health.effectiveness.tasks._api import Task
@@ -76,36 +77,36 @@ if TYPE_CHECKING:
 @click.option("--tasks", "task_paths", multiple=True, metavar="PATH", help="The tasks (those of the configuration).")
 @click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
 @click.option("--out", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
-@click.option("--max-runs", type=click.IntRange(0), metavar="N", help="At most so many calls, repeated ones included.")
+@click.option("--max-runs", type=click.IntRange(0), metavar="N", help="At most N calls, retries included.")
 @click.option(
     "--max-budget-usd",
     type=click.FloatRange(0),
     callback=amount,
     metavar="X",
-    help="At most so much, calls under way included.",
+    help="Cap in US dollars, calls in flight included.",
 )
 @click.option("--unsafe-no-cost-cap", is_flag=True, help="Ask paid models without a cap.")
 @click.option(
     "--concurrency",
     type=click.IntRange(1, 256),
     metavar="N",
-    help="Calls under way at once (64; each server's own limit holds too, and 4 for agents).",
+    help="Concurrent calls (64; each server's own limit holds too, and 4 for agents).",
 )
 @click.option(
     "--sandbox", metavar="NAME", help="Where agents judge: bubblewrap, docker or podman (the first that works)."
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be asked and what it would cost; ask and write nothing.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
-@click.option("--resume", "named", metavar="JUDGING", default="", help="Go on with this judging, and with no other.")
-@click.option("--no-resume", is_flag=True, help="Begin anew, though the same judging was not finished.")
-@click.option("--time", callback=time_option, metavar="ISO", help="Date the judging so (now).")
+@click.option("--resume", "named", metavar="JUDGING", default="", help="Resume this judging and no other.")
+@click.option("--no-resume", is_flag=True, help="Start over, even if the same judging is unfinished.")
+@click.option("--time", callback=time_option, metavar="ISO", help="Time to record for the judging (now).")
 @click.option("--format", "format_", type=click.Choice(["md", "json"]), default="md", help="How to print the report.")
 def command(run: str, judges: tuple[str, ...], families: tuple[str, ...], **options: Any) -> int:
     """Have models judge the trials of RUN, the id or folder of a finished run or `last`, by the criteria of its tasks.
 
     Judges see what was kept: the final message, the changes and the transcript, and not which arm it was; a judge that
     is an agent sees the workspace as well, read-only in a sandbox. None of them may be of the family of a model of the
-    run. A judging that was stopped goes on where it was when the same command is given again; exit 3 where calls are
+    run. A judging that was stopped resumes when the same command is given again; exit 3 where calls are
     left. Judgings by other judges stay beside it.
     """
     from skill_health.core.extras import STATISTICS, require_modules
@@ -207,14 +208,15 @@ def _conduct(
     to_text: Callable[[Any], str],
 ) -> int:
     """Ask what was prepared, unless the user only wants to know what that is; the exit code."""
-    from skill_health.effectiveness.judge.run import AT_ONCE, JudgeRunOptions, conduct_judging
+    from skill_health.bench.run.conduct import AT_ONCE, RunTerms
+    from skill_health.effectiveness.judge.run import conduct_judging
 
     print_lines(prepared.forecast.lines())
     if options["dry_run"]:
         print_lines(["dry run: nothing was asked, nothing was written"])
         return CLEAN
     at_once = options["concurrency"] or AT_ONCE
-    terms = JudgeRunOptions(options["max_runs"], options["max_budget_usd"], at_once, options["quiet"])
+    terms = RunTerms(options["max_runs"], options["max_budget_usd"], at_once, quiet=options["quiet"])
     _refuse(prepared, terms, options["unsafe_no_cost_cap"])
     if prepared.place.stored is not None:
         print_lines([f"resuming {here(prepared.place.folder)}: {len(prepared.place.done)} results are there"])
@@ -244,7 +246,7 @@ def rubrics_of(tasks: Iterable[Task]) -> dict[str, Rubric]:
     return {name: rubric for name, rubric in found if rubric is not None}
 
 
-def _refuse(prepared: PreparedJudging[Any, Any], terms: JudgeRunOptions, anyway: bool) -> None:
+def _refuse(prepared: PreparedJudging[Any, Any], terms: RunTerms, anyway: bool) -> None:
     """Raise UsageError where a judge could spend without a cap or at no known price; warn of a cap that is too low."""
     from skill_health.bench.budget import beyond_caps
     from skill_health.bench.prices import refuse_spending

@@ -19,7 +19,7 @@ from skill_health.effectiveness.commands._options import network_options
 )
 @network_options
 @click.option(
-    "--concurrency", type=click.IntRange(1, 256), metavar="N", help="Trials verified at once (one for each processor)."
+    "--concurrency", type=click.IntRange(1, 256), metavar="N", help="Concurrent verifications (one for each processor)."
 )
 @click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
 @click.option("--out", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")

@@ -11,14 +11,18 @@ import click
 
 from skill_health.bench.command_line import finish, print_lines
 from skill_health.core.errors import CLEAN, UsageError
-from skill_health.core.files import here
 from skill_health.core.times import time_option
-from skill_health.effectiveness.commands._options import network_options, spending_options, study_options, tasks_options
+from skill_health.effectiveness.commands._options import (
+    network_options,
+    refuse_spending_of,
+    spending_options,
+    study_options,
+    tasks_options,
+    warn_before,
+)
 
 if TYPE_CHECKING:
-    from skill_health.bench.schedule import RunOutcome
-    from skill_health.effectiveness.plan.prepare import PreparedTrials
-    from skill_health.effectiveness.run.conduct import TrialRunOptions
+    from skill_health.bench.run.conduct import RunOutcome
 
 
 @click.command(short_help="Let agents do tasks with and without skills, and report.")
@@ -26,15 +30,15 @@ if TYPE_CHECKING:
 @study_options
 @network_options
 @spending_options
-@click.option("--resume", "named", metavar="RUN", default="", help="Go on with this run, and with no other.")
-@click.option("--no-resume", is_flag=True, help="Begin anew, though the same run was not finished.")
+@click.option("--resume", "named", metavar="RUN", default="", help="Resume this run and no other.")
+@click.option("--no-resume", is_flag=True, help="Start over, even if the same run is unfinished.")
 @click.option(
     "--extend",
     metavar="RUN",
     default="",
     help="Take over the trials of this run, or of the `last` finished one, that have not changed.",
 )
-@click.option("--time", callback=time_option, metavar="ISO", help="Date the run so (now).")
+@click.option("--time", callback=time_option, metavar="ISO", help="Time to record for the run (now).")
 @click.option(
     "--format", "format_", type=click.Choice(["text", "md", "json", "csv", "junit"]), default="text",
     help="How to print the report.",
@@ -42,7 +46,7 @@ if TYPE_CHECKING:
 def command(tasks: tuple[str, ...], **options: Any) -> int:
     """Let agents do tasks under controlled conditions that differ in the staged skills alone, and report the effects.
 
-    A run that was stopped goes on where it was when the same command is given again. Exit 1 where negative controls
+    A run that was stopped resumes when the same command is given again. Exit 1 where negative controls
     show a bias, or where an agent does not see the skills that it should, 3 where trials are left.
 
     Tasks that were not checked before are checked first, which runs their oracles and verifiers in the same sandbox.
@@ -105,38 +109,12 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
     if options["dry_run"]:
         print_lines(["dry run: no agent was started, nothing was written"])
         return CLEAN
-    terms = TrialRunOptions(options["max_runs"], options["max_budget_usd"], at_once, options["quiet"])
-    _refuse(prepared, terms, options["unsafe_no_cost_cap"])
-    _warn(prepared, terms.max_runs, terms.max_usd)
+    terms = TrialRunOptions(options["max_runs"], options["max_budget_usd"], at_once, quiet=options["quiet"])
+    plan, told = prepared.plan, prepared.forecast
+    agents = max((arm.agents for _, arm in plan.staged), default=1)
+    refuse_spending_of(plan.models, prepared.prices, terms, "trial", options["unsafe_no_cost_cap"], agents)
+    warn_before(terms, told.trials, told.usd_low, "trial", plan.sandbox.name, prepared.place)
     return _end(conduct(prepared, terms, sys.stderr), options["format_"])
-
-
-def _refuse(prepared: PreparedTrials, terms: TrialRunOptions, anyway: bool) -> None:
-    """Raise UsageError where an agent could spend without a cap, at no known price, or not even for one trial."""
-    from skill_health.bench.prices import refuse_spending
-
-    asked = [model for model in prepared.plan.models if not model.choice.agent.SIMULATED]
-    if not anyway:
-        capped = terms.max_runs is not None or terms.max_usd is not None
-        refuse_spending([(model.spec, model.price) for model in asked], capped, prepared.prices)
-    agents = max((arm.agents for _, arm in prepared.plan.staged), default=1)
-    dear = max(asked, key=lambda model: model.reserved, default=None)
-    if dear and terms.max_usd is not None and dear.reserved * agents > terms.max_usd:
-        raise UsageError(
-            f"--max-budget-usd {terms.max_usd:g} is less than one trial of {dear.spec} may cost, "
-            f"${dear.reserved * agents:.2f}: give more, or a lower --max-usd-per-trial"
-        )
-
-
-def _warn(prepared: PreparedTrials, max_runs: int | None, max_usd: float | None) -> None:
-    from skill_health.bench.budget import beyond_caps
-
-    told, place = prepared.forecast, prepared.place
-    print_lines(beyond_caps(told.trials, told.usd_low, max_runs, max_usd, "trials"))
-    if prepared.plan.sandbox.name == "none":
-        print_lines(["warning: no sandbox: agents can read all your files and reach any network"])
-    if place.stored is not None:
-        print_lines([f"resuming {here(place.folder)}: {len(place.done)} results are there"])
 
 
 def _end(ended: RunOutcome, format_: str) -> int:

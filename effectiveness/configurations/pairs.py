@@ -24,11 +24,10 @@ from skill_health.effectiveness.configurations.pooled import average, figures, t
 from skill_health.effectiveness.configurations.subjects import TriedSubject
 from skill_health.effectiveness.effects.arms import full_figure
 from skill_health.effectiveness.records import CONTROL
-from skill_health.stats.amounts import FEWEST, LowerAmounts, Trials, lower_amounts
+from skill_health.stats.amounts import FEWEST, LowerAmounts, Trials, lower_amounts, mean_change
 from skill_health.stats.estimates import Estimate
 from skill_health.stats.hypothesis_tests import OneSided, both, equivalence, no_worse
 from skill_health.stats.multiplicity import holm
-from skill_health.stats.resampling import paired_t
 
 ALPHA = 0.05
 _DIGITS = 9
@@ -137,7 +136,7 @@ def _both_shown(scores: Sequence[float], one: Trials, other: Trials, margin: flo
     return _BothShown(
         scores=scores,
         amounts=(average(means[0]), average(means[1])),
-        change=paired_t(changes) if changes else Estimate(None, note="not known on both sides of any task"),
+        change=mean_change(changes) if changes else Estimate(None, note="not known on both sides of any task"),
         margin=margin,
         quality=no_worse(scores, margin),
         fewer=lower_amounts(one, other, seed),

@@ -36,6 +36,7 @@ from skill_health.effectiveness.records import (
     WITHOUT,
     Arm,
 )
+from skill_health.stats.amounts import mean_change
 from skill_health.stats.estimates import Estimate
 from skill_health.stats.hypothesis_tests import sign_flip, signed_rank
 from skill_health.stats.multiplicity import Endpoints, benjamini_hochberg, two_endpoints, weight_of_tests
@@ -243,14 +244,15 @@ def within(estimate: Estimate, most: float) -> Estimate:
     return estimate if low is None or high is None else replace(estimate, low=max(low, -most), high=min(high, most))
 
 
-def mean_difference(exact: Sequence[Fraction], most: float, seed: int) -> Estimate:
+def mean_difference(exact: Sequence[Fraction], most: float, seed: int, student: bool = False) -> Estimate:
     """The mean with the interval that decides, Student's with few tasks and the bootstrap's with many, and its p.
 
-    `most` is the furthest from zero that such a difference can be: 2 for a difference of differences.
+    `most` is the furthest from zero that such a difference can be: 2 for a difference of differences. With `student`
+    the interval is Student's with many tasks, too.
     """
     values = [float(each) for each in exact]
-    few = len(values) < FEW_CLUSTERS
-    found = paired_t(values) if few else paired_bootstrap(values, None, RESAMPLES, seed)
+    student = student or len(values) < FEW_CLUSTERS
+    found = paired_t(values) if student else paired_bootstrap(values, None, RESAMPLES, seed)
     testable = sum(each != 0 for each in exact) >= LEAST
     return replace(within(found, most), p=sign_flip(values, seed=seed) if testable else None)
 
@@ -274,7 +276,7 @@ def _normalised(both: Sequence[tuple[CellTrials, CellTrials]]) -> float | None:
 
 
 def _change(both: Sequence[tuple[CellTrials, CellTrials]], measure: str) -> Estimate:
-    """The mean change over the tasks of which the measure is known on both sides, with Student's interval."""
+    """The mean change over the tasks of which the measure is known on both sides, with its interval."""
     known = [
         round(one - other, _DIGITS)
         for one, other in ((a.mean(measure), b.mean(measure)) for a, b in both)
@@ -282,7 +284,7 @@ def _change(both: Sequence[tuple[CellTrials, CellTrials]], measure: str) -> Esti
     ]
     if not known:
         return Estimate(None, note="not known on both sides of any task")
-    return paired_t(known)
+    return mean_change(known)
 
 
 def arm_contrast(contrast: Contrast) -> ArmContrast:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from skill_health.bench.collection import SKIP, NamedCollection, left_out, name_skills
+from skill_health.bench.collection import REFUSE, SKIP, NamedCollection, left_out, name_skills
 from skill_health.config.load import describe_refused
 from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
@@ -48,7 +48,7 @@ def settle_names(skills: Iterable[Skill], tasks: Sequence[Task], root: str, name
 
     Raises UsageError for a name that may be several skills, and for tasks that need several of one name.
     """
-    found = name_skills(skills, Plugins(root))
+    found = name_skills(skills, Plugins(root), REFUSE)
     meant = _meant(found)
     by_path = {skill.path: skill for skill in found.skills}
     wanted: dict[str, dict[str, str]] = defaultdict(dict)

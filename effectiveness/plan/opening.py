@@ -1,11 +1,11 @@
-"""The agents that a run names, found and priced; whom they may ask, and how much one trial may spend."""
+"""The agents that a run names, found and priced; whom they may ask, in which sandbox, and how much one may spend."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -16,14 +16,16 @@ from skill_health.bench.redact import keys_in_use
 from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import require_modules
-from skill_health.documents.effect_manifest import EffectManifest, FrozenAgent
-from skill_health.effectiveness.agents._api import Agent, served_tools, unproved_of
+from skill_health.documents.effect_manifest import FrozenAgent, FrozenSandbox
+from skill_health.effectiveness.agents._api import Agent, Job, served_tools, unproved_of
 from skill_health.effectiveness.agents._load import AgentChoice, resolve
 from skill_health.effectiveness.delivery.served import MODULES
 from skill_health.effectiveness.gateway._api import Upstream
 from skill_health.effectiveness.plan.choices import TrialChoices
-from skill_health.effectiveness.plan.plan import AgentModel
+from skill_health.effectiveness.plan.plan import AgentModel, TrialPlan, config_digest
 from skill_health.effectiveness.records import ORDER, Arm
+from skill_health.effectiveness.sandbox._load import back_end, pick
+from skill_health.effectiveness.workspace.images import GATEWAY_ONLY, NetworkChoice
 from skill_health.effectiveness.workspace.process import clean_environment, run_process
 from skill_health.text.patterns import lazy
 
@@ -134,9 +136,9 @@ def cap_of(price: TieredPrice | None, asked: float | None) -> float | None:
     return at_most(price, MOST_INPUT, MOST_OUTPUT) if asked is None else asked
 
 
-def with_terms_of(models: Sequence[AgentModel], manifest: EffectManifest) -> tuple[AgentModel, ...]:
+def with_terms_of(models: Iterable[AgentModel], frozen: Iterable[FrozenAgent]) -> tuple[AgentModel, ...]:
     """The models at the prices and caps that a run began with. Raises UsageError for a damaged manifest."""
-    stored = {each.spec: each for each in manifest.models}
+    stored = {each.spec: each for each in frozen}
     try:
         return tuple(_with_terms(model, stored[model.spec]) for model in models)
     except (KeyError, ValueError) as error:
@@ -154,3 +156,52 @@ def secrets_of(models: Sequence[AgentModel]) -> tuple[str, ...]:
     names = [key_variable(choice.provider, load_provider(choice.protocol)) for choice in asked]
     # An agent that cannot go through the gateway has a key of its own.
     return keys_in_use([*names, *(str(getattr(model.choice.agent, "OWN_KEY", "")) for model in models)])
+
+
+def freeze_agent(model: AgentModel, plan: TrialPlan, arm: str, routing: RouterSettings) -> FrozenAgent:
+    """An agent as a manifest holds it; its flags are those that it is started with in this arm."""
+    choice = model.choice
+    return FrozenAgent(
+        spec=model.spec,
+        agent=choice.name,
+        version=model.version,
+        model=choice.model,
+        protocol=choice.protocol,
+        base_url=model.upstream.endpoint.base_url if model.upstream else None,
+        simulated=choice.agent.SIMULATED,
+        unproved=unproved_of(choice.agent),
+        flags=tuple(_flags(model, plan, arm)),
+        price=model.price.to_json() if model.price else None,
+        max_usd=model.max_usd,
+        config=config_digest(routing, [model.spec], plan.choices.settings),
+    )
+
+
+def _flags(model: AgentModel, plan: TrialPlan, arm: str) -> list[str]:
+    """The options that an agent is started with, without values that are paths: the same for all tasks."""
+    choice = model.choice
+    job = Job(
+        spec=choice.spec, model=choice.model, prompt="prompt", workspace="/workspace", home="/home/agent",
+        temporary="/tmp", skills=(), program=model.program, protocol=choice.protocol, base_url="http://127.0.0.1:1",
+        key="key", seed=plan.choices.seed, settings=plan.choices.settings, arm=arm, task=plan.tasks[0],
+    )  # fmt: skip
+    words = [word for word in choice.agent.command(job).argv if word.startswith("-")]
+    return [name if "/" in value else word for word in words for name, _, value in [word.partition("=")]]
+
+
+def open_sandbox(
+    models: Iterable[AgentModel], named: str, image: str, network: NetworkChoice = GATEWAY_ONLY, own: bool = False
+) -> FrozenSandbox:
+    """The sandbox that is named, "" for the first that works; with `own` some tasks have images of their own.
+
+    Raises UsageError where there is none, and where an agent with a key of its own could reach more than its servers.
+    """
+    name = pick(named or None, image, own=own)
+    found = back_end(name)
+    alone = [model.choice.name for model in models if unproved_of(model.choice.agent)]
+    if alone and "network" not in found.ISOLATES:
+        raise UsageError(
+            f"{alone[0]} has a key of yours, so it runs only where it can reach its own servers and nothing else: take a "
+            f"sandbox that keeps the network apart, and not {name}"
+        )
+    return FrozenSandbox(name=name, version=found.found(), isolates=found.ISOLATES, image=image, network=str(network))

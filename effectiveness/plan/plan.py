@@ -215,8 +215,8 @@ class TrialPlan:
         for task_id, arm in self.staged:
             by_task.setdefault(task_id, []).append(arm)
         for replication in range(self.choices.reps):
-            for task in sorted(self.tasks, key=lambda task: _draw(seed, replication, task.id)):
-                drawn = {_draw(seed, replication, task.id, arm.name): arm for arm in by_task.get(task.id, ())}
+            for task in sorted(self.tasks, key=lambda task: draw_mark(seed, replication, task.id)):
+                drawn = {draw_mark(seed, replication, task.id, arm.name): arm for arm in by_task.get(task.id, ())}
                 for mark in sorted(drawn):
                     for model in self.models:
                         yield Planned(task, model, drawn[mark], replication)
@@ -289,6 +289,6 @@ def _left_out(task: Task, arm: Arm, reason: str) -> LeftOutArm:
     return LeftOutArm(task=task.id, arm=arm.name, reason=reason)
 
 
-def _draw(*parts: object) -> bytes:
+def draw_mark(*parts: object) -> bytes:
     """A number that depends on the parts alone, to sort by."""
     return blake2b(repr(parts).encode("utf-8", "backslashreplace"), digest_size=16).digest()

@@ -21,22 +21,19 @@ from skill_health.documents._record import convert_record, record_values
 from skill_health.documents.effect_history import HISTORY
 from skill_health.documents.effect_manifest import (
     EffectManifest,
-    FrozenAgent,
     FrozenSandbox,
     FrozenSkill,
     FrozenTrialLimits,
     LeftOutArm,
     SkippedTask,
 )
-from skill_health.effectiveness.agents._api import Job, unproved_of
 from skill_health.effectiveness.plan.choices import TrialChoices
 from skill_health.effectiveness.plan.extend import Extension, extend_run, open_donor
 from skill_health.effectiveness.plan.forecast import TrialForecast, forecast, read_controls, read_earlier, study_notes
 from skill_health.effectiveness.plan.inputs import TrialInputs
-from skill_health.effectiveness.plan.opening import open_models, secrets_of, with_terms_of
+from skill_health.effectiveness.plan.opening import freeze_agent, open_models, open_sandbox, secrets_of, with_terms_of
 from skill_health.effectiveness.plan.plan import (
     OF_TRIALS,
-    AgentModel,
     TrialPlan,
     config_digest,
     freeze_skill,
@@ -47,7 +44,7 @@ from skill_health.effectiveness.plan.plan import (
     staged_names,
 )
 from skill_health.effectiveness.records import CONTROL
-from skill_health.effectiveness.sandbox._load import back_end, pick
+from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.workspace.staging import expand_arms, refuse_unknown
 
@@ -93,7 +90,7 @@ def to_manifest(
             "config": config_digest(routing, [model.spec for model in plan.models], choices.settings),
             "prices": prices.digest,
         },
-        models=tuple(_frozen_agent(model, plan, routing) for model in plan.models),
+        models=tuple(freeze_agent(model, plan, CONTROL, routing) for model in plan.models),
         price_table=prices.version,
         tasks=tasks,
         skills=skills,
@@ -112,36 +109,6 @@ def _frozen_skills(plan: TrialPlan) -> Iterator[FrozenSkill]:
             yield freeze_skill(skill)
         for task, own in sorted(plan.different.get(skill.name, {}).items()):
             yield msgspec.structs.replace(freeze_skill(own), task=task)
-
-
-def _frozen_agent(model: AgentModel, plan: TrialPlan, routing: RouterSettings) -> FrozenAgent:
-    choice = model.choice
-    return FrozenAgent(
-        spec=model.spec,
-        agent=choice.name,
-        version=model.version,
-        model=choice.model,
-        protocol=choice.protocol,
-        base_url=model.upstream.endpoint.base_url if model.upstream else None,
-        simulated=choice.agent.SIMULATED,
-        unproved=unproved_of(choice.agent),
-        flags=tuple(_flags(model, plan)),
-        price=model.price.to_json() if model.price else None,
-        max_usd=model.max_usd,
-        config=config_digest(routing, [model.spec], plan.choices.settings),
-    )
-
-
-def _flags(model: AgentModel, plan: TrialPlan) -> list[str]:
-    """The options that an agent is started with, without values that are paths: the same in every arm."""
-    choice = model.choice
-    job = Job(
-        spec=choice.spec, model=choice.model, prompt="prompt", workspace="/workspace", home="/home/agent",
-        temporary="/tmp", skills=(), program=model.program, protocol=choice.protocol, base_url="http://127.0.0.1:1",
-        key="key", seed=plan.choices.seed, settings=plan.choices.settings, arm=CONTROL, task=plan.tasks[0],
-    )  # fmt: skip
-    words = [word for word in choice.agent.command(job).argv if word.startswith("-")]
-    return [name if "/" in value else word for word in words for name, _, value in [word.partition("=")]]
 
 
 AT_ONCE = 4
@@ -191,8 +158,8 @@ def prepare(
     staged, left_out = stage(tasks, choices.arms, copies)
     if not staged:
         raise UsageError(f"there is nothing to try: {left_out[0].reason}" if left_out else "there is no task to try")
-    sandbox = _sandbox(choices, tasks)
-    _refuse_open_network(models, sandbox)
+    own = any(task.recipe for task in tasks)
+    sandbox = open_sandbox(models, choices.sandbox, choices.image, choices.network, own)
     _refuse_far_server(choices, sandbox)
     plan = TrialPlan(
         tasks=tuple(sorted(tasks, key=lambda task: task.id)),
@@ -210,7 +177,7 @@ def prepare(
     manifest = to_manifest(plan, routing, prices, skipped, revision_of(inputs.root, reports), time, extends)
     place = find_place(reports, record_values(manifest), time, OF_TRIALS, named, anew, plan.secrets)
     if place.stored is not None:
-        plan = replace(plan, models=with_terms_of(models, convert_record(place.stored, EffectManifest)))
+        plan = replace(plan, models=with_terms_of(models, convert_record(place.stored, EffectManifest).models))
     specs = [model.spec for model in models]
     done = {(str(task), str(spec), str(arm), int(number)) for task, spec, arm, number in place.done}
     extension = extend_run(donor, plan, manifest, done) if donor else None
@@ -226,16 +193,6 @@ def _bundled(tasks: Sequence[Task]) -> set[str]:
     return {name for task in tasks if len(task.target_skills or ()) > 1 for name in task.target_skills or ()}
 
 
-def _refuse_open_network(models: Sequence[AgentModel], sandbox: FrozenSandbox) -> None:
-    """Raise UsageError where an agent with a key of its own could reach more than its servers."""
-    names = [model.choice.name for model in models if unproved_of(model.choice.agent)]
-    if names and "network" not in sandbox.isolates:
-        raise UsageError(
-            f"{names[0]} has a key of yours, so it runs only where it can reach its own servers and nothing else: take a "
-            f"sandbox that keeps the network apart, and not {sandbox.name}"
-        )
-
-
 def _refuse_far_server(choices: TrialChoices, sandbox: FrozenSandbox) -> None:
     """Raise UsageError for an arm with a server of skills where all that it stands on would have to be carried."""
     served = next((arm.name for arm in choices.arms if arm.served), "")
@@ -244,14 +201,6 @@ def _refuse_far_server(choices: TrialChoices, sandbox: FrozenSandbox) -> None:
             f"no server of skills is carried to {sandbox.name}, so it can have no arm {served}: leave it out, or take a "
             "sandbox of this machine"
         )
-
-
-def _sandbox(choices: TrialChoices, tasks: Sequence[Task]) -> FrozenSandbox:
-    name = pick(choices.sandbox or None, choices.image, own=any(task.recipe for task in tasks))
-    found = back_end(name)
-    return FrozenSandbox(
-        name=name, version=found.found(), isolates=found.ISOLATES, image=choices.image, network=str(choices.network)
-    )
 
 
 def _left_out(pairs: Sequence[LeftOutArm]) -> list[str]:

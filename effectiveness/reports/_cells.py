@@ -65,7 +65,7 @@ INTENTION = (
 )
 READING = (
     "Differences are means over tasks of the difference of their mean success, in percentage points; brackets are 95 % "
-    "intervals, resampled by task or Student's, widened by one more task that differs. What is not testable is no "
+    "intervals, resampled by task or Student's, widened where most tasks are alike. What is not testable is no "
     "finding, neither for nor against a skill."
 )
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from skill_health.bench.http.json_values import mapping, objects
 from skill_health.bench.manifest import digest
 from skill_health.bench.providers._load import load_provider
 from skill_health.bench.redact import redacted
-from skill_health.bench.schedule import GRACE, CallLimits, Schedule
+from skill_health.bench.run.schedule import GRACE, CallLimits, Schedule
 from skill_health.core.errors import UsageError
 from skill_health.core.files import blake2b, read_small
 from skill_health.documents._record import decode_record, encode_record
@@ -28,7 +28,6 @@ from skill_health.effectiveness.agents._load import AgentChoice, Installed
 from skill_health.effectiveness.gateway._api import GatewayTrace, Upstream
 from skill_health.effectiveness.plan.plan import Planned, TrialPlan
 from skill_health.effectiveness.records import CONTROL, FILES, FULL, TARGET, Arm
-from skill_health.effectiveness.run.run import Expected
 from skill_health.effectiveness.run.runs import PROBES
 from skill_health.effectiveness.sandbox._run import SandboxError
 from skill_health.effectiveness.tasks._api import Task
@@ -215,6 +214,8 @@ REQUESTS = "probes"
 """The folder, below the run's, of first requests."""
 Ask = Callable[[TrialSpec], Awaitable[Probe]]
 Judge = Callable[[TrialSpec, Probe, Probe | None], list[str]]
+Expected = Mapping[str, tuple[str, ...] | None]
+"""What an agent lists beside skills of the collection, by the name of the model; None where nobody knows."""
 
 
 @dataclass(slots=True)

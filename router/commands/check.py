@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     type=click.FloatRange(0),
     callback=amount,
     metavar="X",
-    help="At most so many dollars, calls under way included.",
+    help="Cap in US dollars, calls in flight included.",
 )
 @click.option("--unsafe-no-cost-cap", is_flag=True, help="Ask paid models without a cap.")
 @click.option(
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1, 1024),
     default=64,
     metavar="N",
-    help="Calls under way at once (each provider's own limit holds too).",
+    help="Concurrent calls (each provider's own limit holds too).",
 )
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help="What to print.")
 def command(paths: tuple[str, ...], **options: Any) -> int:
@@ -50,7 +50,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     Three requests that only a planted skill can answer, and three that no skill is for, go the way of every other
     prompt of a run. `router run` does the same before its first call.
     """
-    from skill_health.bench.schedule import INTERRUPTED as BY_USER
+    from skill_health.bench.run.schedule import INTERRUPTED as BY_USER
     from skill_health.core.errors import AbortedError
     from skill_health.documents._record import record_values
     from skill_health.router.instrument.planted import lines, to_record
@@ -80,6 +80,8 @@ def _check(given: RouterOptions) -> InstrumentCheck:
 
     from skill_health.bench.budget import Budget
     from skill_health.bench.prices import price_table
+    from skill_health.bench.run.conduct import AT_ONCE
+    from skill_health.discovery.hosts import hosts
     from skill_health.discovery.roots import reports_folder
     from skill_health.router.inputs import load_inputs
     from skill_health.router.instrument.check import DirectAsker, ask_world, open_world
@@ -88,14 +90,13 @@ def _check(given: RouterOptions) -> InstrumentCheck:
     from skill_health.router.plan.forecast import forecast_plan, read_earlier, reservations
     from skill_health.router.plan.opening import open_models, refuse_uncapped
     from skill_health.router.routers._load import PROVIDER
-    from skill_health.router.run.conduct import AT_ONCE
     from skill_health.router.splits import TRAIN
     from skill_health.router.template import load_template
     from skill_health.text.terminal import echo
 
     inputs = load_inputs(
         given.paths, given.config_file, given.prompt_files, given.listing,
-        namesakes=given.namesakes,
+        namesakes=given.namesakes, index=given.index, retrieve=given.retrieve,
     )  # fmt: skip
     routing = inputs.config.router
     chosen, prices = choices(given, routing), price_table(routing)
@@ -111,7 +112,7 @@ def _check(given: RouterOptions) -> InstrumentCheck:
     asked = [model.spec for model in plan.models if model.choice.kind == PROVIDER]
     earlier = read_earlier(reports_folder(given.out, inputs.root, inputs.config), asked, chosen.mode) if asked else {}
     if asked:
-        notes = check_contexts(plan, prices, earlier)
+        notes = check_contexts(plan, prices, earlier, hosts(inputs.config.listing))
         found = forecast_plan(plan, prices.version, earlier, notes, concurrency=given.concurrency)
         echo("".join(f"{line}\n" for line in found.lines()), err=True)
     budget = Budget(None, cap)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from skill_health.bench.command_line import compared_models, comparison_options
 from skill_health.core.errors import CLEAN, FINDINGS
 from skill_health.router.runs import ROUTER
 
@@ -25,11 +26,7 @@ if TYPE_CHECKING:
     metavar="X",
     help="Exit 1 where top-1 falls by more (0.02): significantly, or at all for a local router.",
 )
-@click.option("--format", "format_", type=click.Choice(["text", "md", "json"]), default="text", help="What to print.")
-@click.option(
-    "--out", metavar="DIR", help="Folder of the reports that the runs are in (from the configuration, else reports)."
-)
-@click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
+@comparison_options
 def command(
     run: str,
     baseline: str | None,
@@ -51,16 +48,13 @@ def command(
     from skill_health.router.compare.compare import compare
     from skill_health.router.runs import load_run
 
-    if against and not model:
-        raise click.UsageError("--against needs --model: which model of RUN is compared with it?")
-    if not baseline and not against:
-        raise click.UsageError("with what? Name a BASELINE, or two models of RUN by --model and --against")
+    models = compared_models(baseline, model, against, "model")
     root, config = configure((os.curdir,), config_file, {})
     most = config.router.max_loss if max_loss is None else max_loss
     reports = reports_folder(out, root, config)
     one = load_run(find_run(run, reports, ROUTER))
     other = load_run(find_run(baseline, reports, ROUTER)) if baseline else one
-    found = compare(one, other, most, models=(model, against or model) if model else None)
+    found = compare(one, other, most, models=models)
     click.echo(rendered(found, format_), nl=False)
     return FINDINGS if found.lost else CLEAN
 

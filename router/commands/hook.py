@@ -22,7 +22,7 @@ from skill_health.router.commands._options import namesakes_options
     help="Compare with the commit where the branch left REV.",
 )  # fmt: skip
 @namesakes_options
-@click.option("--max-lost", type=click.IntRange(0), default=0, metavar="N", help="So many lost prompts pass (0).")
+@click.option("--max-lost", type=click.IntRange(0), default=0, metavar="N", help="Let N lost prompts pass (0).")
 def command(
     files: tuple[str, ...],
     config_file: str | None,

@@ -26,7 +26,7 @@ from skill_health.router.runs import ROUTER
 )
 @click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
 @click.option("--out", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
-@click.option("--skip-bad", is_flag=True, help="Go on without the prompts that cannot be read.")
+@click.option("--skip-bad", is_flag=True, help="Skip prompts that cannot be read.")
 @namesakes_options
 def command(
     folder: str,

@@ -41,9 +41,9 @@ def _shares(_: click.Context, __: click.Parameter, value: str | None) -> tuple[f
 @click.command(short_help="Audit the labelled prompts, and split them into train, validation and sealed test.")
 @collection_options
 @click.option("--write-split", metavar="FILE", help="Write the prompts with families and splits, as JSON lines.")
-@click.option("--shares", callback=_shares, metavar="A,B,C", help="Of train, validation and test (50,20,30).")
+@click.option("--shares", callback=_shares, metavar="A,B,C", help="Shares of train, validation and test (50,20,30).")
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of the split (from the configuration, else 1).")
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help="What to print.")
 def command(paths: tuple[str, ...], **options: Any) -> int:
     """Say what the labelled prompts of a collection cover and what is wrong with them: exit 1 on errors or bad records.

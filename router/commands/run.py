@@ -15,7 +15,7 @@ from skill_health.core.times import time_option
 from skill_health.router.commands._options import collection_options, model_options, run_options
 
 if TYPE_CHECKING:
-    from skill_health.bench.schedule import RunOutcome
+    from skill_health.bench.run.conduct import RunOutcome
     from skill_health.router.plan.choices import RouterOptions
     from skill_health.router.plan.prepare import PreparedSweep
     from skill_health.router.run.conduct import RouterRunOptions
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 @collection_options
 @model_options
 @run_options
-@click.option("--resume", "named", metavar="RUN", default="", help="Go on with this run, and with no other.")
-@click.option("--no-resume", is_flag=True, help="Begin anew, though the same run was not finished.")
-@click.option("--time", callback=time_option, metavar="ISO", help="Date the run so (now).")
+@click.option("--resume", "named", metavar="RUN", default="", help="Resume this run and no other.")
+@click.option("--no-resume", is_flag=True, help="Start over, even if the same run is unfinished.")
+@click.option("--time", callback=time_option, metavar="ISO", help="Time to record for the run (now).")
 @click.option(
     "--format", "format_", type=click.Choice(["text", "md", "json"]), default="text", help="How to print the report."
 )
 def command(paths: tuple[str, ...], **options: Any) -> int:
     """Ask routers and models every labelled prompt with the skills of a collection in balanced orders, and report.
 
-    A run that was stopped goes on where it was when the same command is given again. Exit 1 where the instrument
+    A run that was stopped resumes when the same command is given again. Exit 1 where the instrument
     check says that a model's figures are not to be trusted, 3 where calls are left.
     """
     from skill_health.discovery.roots import reports_folder
@@ -47,8 +47,8 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     if given.named and given.no_resume:
         raise click.UsageError("--resume and --no-resume exclude each other")
     inputs, train = read_inputs(given)
-    print_lines(refuse_bad_records(inputs.problems, given.skip_bad))
     print_lines(inputs.notes)
+    print_lines(refuse_bad_records(inputs.problems, given.skip_bad))
     prepared = prepare(
         inputs,
         choices(given, inputs.config.router),
@@ -74,12 +74,13 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
 
 def _take_terms(prepared: PreparedSweep, given: RouterOptions) -> RouterRunOptions:
     """The limits that a run was given. Raises UsageError where it may not be made without a cap."""
+    from skill_health.bench.run.conduct import AT_ONCE
     from skill_health.router.plan.opening import refuse_uncapped
-    from skill_health.router.run.conduct import AT_ONCE, RouterRunOptions
+    from skill_health.router.run.conduct import RouterRunOptions
 
     terms = RouterRunOptions(
-        given.max_runs, given.max_budget_usd, given.concurrency or AT_ONCE, given.despite_check,
-        given.quiet,
+        given.max_runs, given.max_budget_usd, given.concurrency or AT_ONCE,
+        quiet=given.quiet, despite_check=given.despite_check,
     )  # fmt: skip
     if not given.unsafe_no_cost_cap:
         capped = terms.max_runs is not None or terms.max_usd is not None

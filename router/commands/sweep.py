@@ -50,8 +50,8 @@ class SweepOptions(RouterOptions):
 )
 @model_options
 @run_options
-@click.option("--no-resume", is_flag=True, help="Begin anew, though the same sweep was not finished.")
-@click.option("--time", callback=time_option, metavar="ISO", help="Date the run so (now).")
+@click.option("--no-resume", is_flag=True, help="Start over, even if the same sweep is unfinished.")
+@click.option("--time", callback=time_option, metavar="ISO", help="Time to record for the run (now).")
 @click.option("--format", "format_", type=click.Choice(["text", "md", "json"]), default="text", help="What to print.")
 def command(paths: tuple[str, ...], **options: Any) -> int:
     """Ask the prompts that changed descriptions affect, and a fixed sample of others, and compare with before.
@@ -71,8 +71,8 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     if given.since and given.changed:
         raise click.UsageError("--since and --changed exclude each other")
     inputs, train = read_inputs(given)
-    print_lines(refuse_bad_records(inputs.problems, given.skip_bad))
     print_lines(inputs.notes)
+    print_lines(refuse_bad_records(inputs.problems, given.skip_bad))
     chosen = choices(given, inputs.config.router)
     asked = SweepBasis(chosen, load_template(chosen.template).digest, selection_of(inputs, given))
     reports = reports_folder(given.out, inputs.root, inputs.config)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from skill_health.documents.router_comparison import ComparedSkill
-from skill_health.documents.router_manifest import FrozenTemplate
+from skill_health.documents.router_manifest import FrozenTemplate, RouterManifest
 from skill_health.router.records import ListedSkill, Prompt
 from skill_health.router.runs import RouterRun
 from skill_health.router.scores.judge import RoutingRunFacts
@@ -92,12 +92,19 @@ def differences(run: RouterRun, baseline: RouterRun) -> Iterator[str]:
         now, then = getattr(one, name), getattr(other, name)
         if now != then:
             yield f"{what} {_plain(then)} -> {_plain(now)}"
+    if (before := _stages(other)) != (after := _stages(one)):
+        yield f"what models saw of the collection: {before} -> {after}"
     yield from _thresholds(run.facts, baseline.facts)
     if one.imported and other.imported:
         yield "the templates of imported runs are not known, and taken for the same"
     old, new = (side.hashes.get("bodies") for side in (other, one))
     if old and new and old != new and _described(run) == _described(baseline):
         yield "local routers may read more of a skill than its description, and that has changed"
+
+
+def _stages(manifest: RouterManifest) -> str:
+    frozen = manifest.retrieval
+    return f"{frozen.k} skills that {frozen.router} ({frozen.index}) found" if frozen else "all of it"
 
 
 def _thresholds(facts: RoutingRunFacts, other: RoutingRunFacts) -> Iterator[str]:

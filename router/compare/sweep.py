@@ -28,6 +28,7 @@ from skill_health.router.compare.comparable import COMPUTED_AT
 from skill_health.router.instrument.check import DirectAsker
 from skill_health.router.plan.opening import open_models
 from skill_health.router.plan.plan import PlannedCall, Questions, RouterPlan, to_manifest
+from skill_health.router.plan.retrieval import retrieve
 from skill_health.router.records import Catalogue, ListedSkill, Prompt, RoutingResult
 from skill_health.router.routers._load import PROVIDER, resolve
 from skill_health.router.run.outcome import not_asked, to_result
@@ -128,6 +129,8 @@ def mismatch(manifest: RouterManifest, asked: SweepBasis, models: Collection[str
     if selection.kind != "all" and msgspec.structs.replace(selection, of=asked.selection.of) != asked.selection:
         return "it asked other prompts"
     differing = [name for name in SETTINGS if getattr(manifest, name) != getattr(asked.choices, name)]
+    if _stages(manifest) != _asked_stages(asked.choices):
+        differing.append("retrieval")
     if manifest.template.digest != asked.template:
         differing.append("template")
     if differing:
@@ -135,6 +138,14 @@ def mismatch(manifest: RouterManifest, asked: SweepBasis, models: Collection[str
     there = {model.spec for model in manifest.models}
     lacking = [spec for spec in models if spec not in there]
     return f"without {list_some(lacking)}" if lacking else ""
+
+
+def _stages(manifest: RouterManifest) -> tuple[int, str]:
+    return (manifest.retrieval.k, manifest.retrieval.router) if manifest.retrieval else (0, "")
+
+
+def _asked_stages(choices: RouterChoices) -> tuple[int, str]:
+    return (choices.retrieve, choices.retriever) if choices.retrieve else (0, "")
 
 
 def agrees(then: Iterable[ListedSkill], seen: Iterable[ListedSkill], changed: Iterable[ComparedSkill]) -> bool:
@@ -243,7 +254,7 @@ def _computed(
     routing, choices = inputs.config.router, replace(asked.choices, models=tuple(specs))
     template, prices = load_template(choices.template), price_table(routing)
     models = open_models(choices, routing, old, template, train, prices)
-    plan = RouterPlan(old, inputs.prompts, models, choices, template)
+    plan = RouterPlan(old, inputs.prompts, models, choices, template, retrieve(old, inputs.prompts, choices))
     results = asyncio.run(_ask(plan))
     whole, nowhere = FrozenSelection(kind="all"), Revision()
     manifest = to_manifest(plan, routing, prices, whole, nowhere, run_id=f"{COMPUTED_AT}{revision}")
@@ -261,10 +272,11 @@ async def _ask(plan: RouterPlan) -> list[RoutingResult]:
 
 async def _result(questions: Questions, direct: DirectAsker, call: PlannedCall) -> RoutingResult:
     order = questions.order(call)
-    attempts = await direct.ask(call.key, call.model, lambda number: questions.request(call, number), order)
-    if attempts[-1].status == "model_unavailable":
+    names = questions.answers(call)
+    attempts = await direct.ask(call.key, call.model, lambda number: questions.request(call, number), names)
+    if attempts[-1].outcome == "model_unavailable":
         return not_asked(call.prompt, call.model.spec, call.replication, attempts[-1].reply.error)
-    return to_result(call.prompt, call.model.spec, call.replication, order, attempts)
+    return to_result(call.prompt, call.model.spec, call.replication, order, attempts, questions.meant(call))
 
 
 def _merged(run: RouterRun, paid: Collection[str], computed: RouterRun) -> RouterRun:

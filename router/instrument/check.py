@@ -19,22 +19,23 @@ from dataclasses import dataclass, replace
 from skill_health.bench import durable
 from skill_health.bench.budget import AttemptMeter, Budget
 from skill_health.bench.redact import redacted
-from skill_health.bench.schedule import GRACE, CallLimits, Schedule, StopRun, interruptible
+from skill_health.bench.run.schedule import GRACE, CallLimits, Schedule, StopRun, interruptible
 from skill_health.documents._record import record_values
 from skill_health.documents.router_check import ModelVerdict
 from skill_health.router.instrument.planted import Planted, judge_planted, plant, to_record
 from skill_health.router.plan.choices import RouterChoices
 from skill_health.router.plan.plan import Key, OpenModel, PlannedCall, Questions, RouterPlan
+from skill_health.router.plan.retrieval import retrieve
 from skill_health.router.records import Catalogue, Prompt, RoutingRequest, RoutingResult
 from skill_health.router.routers._api import Router
 from skill_health.router.routers._load import PROVIDER, RouterChoice, open_choice
-from skill_health.router.run.outcome import Attempt, not_asked, read_attempt, to_result
+from skill_health.router.run.outcome import RoutedAttempt, not_asked, read_attempt, to_kept, to_result
 from skill_health.router.runs import CHECK, read_check
 from skill_health.router.template import Template
 
 MOST_ATTEMPTS = 2
-Ask = Callable[[Key, OpenModel, Callable[[int], RoutingRequest], Sequence[str]], Awaitable[list[Attempt]]]
-"""The attempts at one call, [] where a cap forbids one; raises StopRun. `RouterRunner.ask` is one."""
+Ask = Callable[[Key, OpenModel, Callable[[int], RoutingRequest], Sequence[str]], Awaitable[list[RoutedAttempt]]]
+"""The attempts at one call, [] where a cap forbids one; raises StopRun. `RouterRunner.route` is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +62,12 @@ class PlantedCollection:
 def open_world(
     catalogue: Catalogue, choices: RouterChoices, template: Template, opened: Callable[[Catalogue], Iterable[OpenModel]]
 ) -> PlantedCollection:
-    """Plant, and let `opened` open the models over what was planted; each is asked once."""
+    """Plant, and let `opened` open the models over what was planted; each is asked once, in as many stages as a run."""
     planted = plant(catalogue, template.none_allowed)
     models = tuple(replace(model, replications=1) for model in opened(planted.catalogue))
-    return PlantedCollection(planted, RouterPlan(planted.catalogue, planted.prompts, models, choices, template))
+    retrieval = retrieve(planted.catalogue, planted.prompts, choices)
+    plan = RouterPlan(planted.catalogue, planted.prompts, models, choices, template, retrieval)
+    return PlantedCollection(planted, plan)
 
 
 def _unheard(first: bool) -> None:
@@ -142,12 +145,15 @@ class _Check:
         if spec not in self._gone:
             order = self._questions.order(call)
             attempts = await self._ask(
-                call.key, call.model, lambda number: self._questions.request(call, number), order
+                call.key,
+                call.model,
+                lambda number: self._questions.request(call, number),
+                self._questions.answers(call),
             )
             if not attempts:
                 raise StopRun("a cap leaves no room for the instrument check")
-            if attempts[-1].status != "model_unavailable":
-                self.results.append(to_result(call.prompt, spec, 0, order, attempts))
+            if attempts[-1].outcome != "model_unavailable":
+                self.results.append(to_result(call.prompt, spec, 0, order, attempts, self._questions.meant(call)))
                 return
             self._gone.setdefault(spec, attempts[-1].reply.error)
         self.results.append(not_asked(call.prompt, spec, 0, self._gone[spec]))
@@ -161,10 +167,10 @@ class DirectAsker:
 
     async def ask(
         self, key: Key, model: OpenModel, request: Callable[[int], RoutingRequest], names: Sequence[str]
-    ) -> list[Attempt]:
+    ) -> list[RoutedAttempt]:
         """See `Ask`."""
-        attempts: list[Attempt] = []
-        while len(attempts) < MOST_ATTEMPTS and (not attempts or attempts[-1].status == "format_failure"):
+        attempts: list[RoutedAttempt] = []
+        while len(attempts) < MOST_ATTEMPTS and (not attempts or attempts[-1].outcome == "format_failure"):
             question = request(len(attempts) + 1)
             held = self._reserve(model, question) if model.wired else 0.0
             if model.wired and not self._budget.reserve(held):
@@ -173,8 +179,9 @@ class DirectAsker:
             try:
                 with meter.running():
                     reply = await model.router.ask(question)
-                attempt = read_attempt(reply, names, self._none_allowed, model.price, model.think_tags)
-                usd = attempt.usd if meter.charged else 0.0
+                kept = to_kept(reply, model.price)
+                attempt = read_attempt(kept, names, self._none_allowed, model.think_tags)
+                usd = kept.cost_usd if meter.charged else 0.0
             finally:
                 if model.wired:
                     meter.end(usd)

@@ -93,14 +93,15 @@ class Planted:
 
 def plant(catalogue: Catalogue, none_allowed: bool) -> Planted:
     """Put the sentinel into a catalogue; without requests that need no skill where the answer cannot say so."""
-    taken = {*catalogue.names, *(skill.name for skill in catalogue.omitted)}
+    skills = (*catalogue.shown, *catalogue.omitted)
+    taken = {name for skill in skills for name in (skill.name, skill.listed_as)}
     name = NAME
     while name in taken:
         name += "-2"
     sentinel = ListedSkill(name=name, text=DESCRIPTION, description=DESCRIPTION, body=DESCRIPTION, when=DESCRIPTION)
     prompts = [Prompt(f"check:sentinel-{at}", text, name) for at, text in enumerate(WANTED, 1)]
     if none_allowed:
-        words = {word for skill in catalogue.shown for word in _words((skill.name, skill.text))}
+        words = {word for skill in catalogue.shown for word in _words((skill.listed_as, skill.text))}
         chosen = (min(sort, key=lambda text: len(words.intersection(_words((text,))))) for sort in UNWANTED)
         prompts += [Prompt(f"check:none-{at}", text, None) for at, text in enumerate(chosen, 1)]
     return Planted(replace(catalogue, shown=(*catalogue.shown, sentinel)), tuple(prompts), name)

@@ -7,11 +7,14 @@ clause belong to a sibling, so they are left out of what is searched.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from skill_health.router.records import ListedSkill
 from skill_health.text.patterns import lazy
 
-DESCRIPTION, BODY, CONTENT = "description", "body", "content"
+DESCRIPTION: Final = "description"
+BODY: Final = "body"
+CONTENT: Final = "content"
 
 _CLAUSE = lazy(r"(?<=[.;!?])\s+|(?<=[。；！？])|\n|\s[—–]\s")
 _AGAINST = lazy(
@@ -43,7 +46,7 @@ def read_fields(skill: ListedSkill, index: str) -> SkillFields:
     """The fields of a skill; those that no host shows only where the index says so."""
     clauses = (clause.strip(" -*") for clause in _CLAUSE.split(skill.text))
     positive = " ".join(clause for clause in clauses if clause and not _AGAINST.search(clause))
-    name = spaced(skill.name)
+    name = spaced(skill.listed_as)
     if index == DESCRIPTION:
         return SkillFields(name, positive)
     return SkillFields(name, positive, skill.body, skill.references if index == CONTENT else "")

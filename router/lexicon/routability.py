@@ -17,7 +17,7 @@ from heapq import nsmallest
 from typing import Any
 
 from skill_health.router.lexicon.fields import spaced
-from skill_health.router.lexicon.search import find_numpy
+from skill_health.router.lexicon.term_index import find_numpy
 from skill_health.router.records import ListedSkill
 from skill_health.skill.measure import has_trigger
 from skill_health.text.patterns import lazy
@@ -74,7 +74,7 @@ class RiskFeatures:
 def read_features(skills: Sequence[ListedSkill]) -> Iterator[RiskFeatures]:
     """The features of each skill, by name and path. They depend on what is listed of the others, not on its order."""
     ordered = sorted(skills, key=lambda skill: (skill.name, skill.path, skill.text))
-    listings = _Listings([stem_words(f"{spaced(skill.name)}\n{skill.text}") for skill in ordered])
+    listings = _Listings([stem_words(f"{spaced(skill.listed_as)}\n{skill.text}") for skill in ordered])
     bodies = [Counter(stem_words(skill.body[:READ])) for skill in ordered]
     counts: Counter[str] = Counter()
     for body in bodies:

@@ -8,13 +8,17 @@ from typing import cast
 
 from skill_health.config.settings import RouterSettings
 from skill_health.documents.router_manifest import RouterIndex
+from skill_health.router.lexicon.fields import CONTENT, DESCRIPTION
 from skill_health.router.plan.orders import Orders
 from skill_health.router.records import Mode
 
 
 @dataclass(frozen=True, slots=True)
 class RouterChoices:
-    """What a run asks, with the configuration filling in what the command line leaves open."""
+    """What a run asks, with the configuration filling in what the command line leaves open.
+
+    Above 0, `retrieve` is how many skills the `retriever` leaves for each prompt.
+    """
 
     models: tuple[str, ...]
     reps: int
@@ -24,6 +28,8 @@ class RouterChoices:
     template: str
     index: RouterIndex
     orders: Orders
+    retrieve: int = 0
+    retriever: str = "hybrid"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +51,8 @@ class RouterOptions:
     listing: str | None = None
     template: str | None = None
     index: RouterIndex | None = None
+    retrieve: int | None = None
+    retriever: str | None = None
     out: str | None = None
     reps: int | None = None
     orders: Orders = "cyclic"
@@ -61,6 +69,17 @@ class RouterOptions:
     format_: str = "text"
 
 
+def index_of(index: RouterIndex | None, retrieve: int | None, routing: RouterSettings) -> RouterIndex:
+    """What local routers read: what is asked for, else as configured.
+
+    Where nothing is, that is what is listed; but a first of two stages, which shows nobody what it reads, searches all.
+    """
+    stages = routing.retrieve if retrieve is None else retrieve
+    if index or routing.indexing != DESCRIPTION or not stages:
+        return index or cast(RouterIndex, routing.indexing)
+    return CONTENT
+
+
 def choices(given: RouterOptions, routing: RouterSettings) -> RouterChoices:
     """The settings in force: the command line's, else the configuration's."""
     return RouterChoices(
@@ -70,6 +89,8 @@ def choices(given: RouterOptions, routing: RouterSettings) -> RouterChoices:
         mode=given.mode or cast(Mode, routing.mode),
         listing=routing.listing if given.listing is None else given.listing,
         template=routing.template if given.template is None else given.template,
-        index=given.index or cast(RouterIndex, routing.indexing),
+        index=index_of(given.index, given.retrieve, routing),
         orders=given.orders,
+        retrieve=routing.retrieve if given.retrieve is None else given.retrieve,
+        retriever=given.retriever or routing.retriever,
     )

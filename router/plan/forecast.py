@@ -14,6 +14,7 @@ import math
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from statistics import median
 
 from skill_health.bench.budget import add_known, dollars
@@ -27,7 +28,7 @@ from skill_health.core.errors import SkillHealthError
 from skill_health.documents._record import convert_record
 from skill_health.documents.router_manifest import RouterManifest
 from skill_health.router.lexicon.abstention import can_cross_fit
-from skill_health.router.plan.plan import Key, OpenModel, RouterPlan
+from skill_health.router.plan.plan import Key, OpenModel, RouterPlan, question_sizes
 from skill_health.router.records import NONE, Mode, Prompt, RoutingRequest
 from skill_health.router.routers._load import PROVIDER
 from skill_health.router.runs import ROUTER, read_result
@@ -230,7 +231,7 @@ def _read_run(folder: str, manifest: RouterManifest, seen: Mapping[str, _Seen]) 
         prompt = facts.prompts.get(result.prompt_id)
         read, written, took = result.usage.input_tokens, result.usage.output_tokens, result.duration_ms
         if size_of and prompt and read is not None and 0 < read < ABSURD:
-            size = size_of(prompt.text)
+            size = size_of(prompt)
             mine.ratios.append((size, read / size))
         if written is not None and 0 < written < ABSURD:
             mine.outputs.append(written)
@@ -238,15 +239,23 @@ def _read_run(folder: str, manifest: RouterManifest, seen: Mapping[str, _Seen]) 
             mine.times.append(took / 1000)
 
 
-def _size(manifest: RouterManifest, facts: RoutingRunFacts) -> Callable[[str], int] | None:
-    """The bytes of that run's questions by the text of the prompt; None where its template is no longer there."""
+def _size(manifest: RouterManifest, facts: RoutingRunFacts) -> Callable[[Prompt], int] | None:
+    """The bytes of that run's questions by the prompt; None where its template is no longer there."""
     try:
         template = load_template(manifest.template.name)
     except SkillHealthError:
         return None
     if template.digest != manifest.template.digest:
         return None
-    return question_size(template, list(facts.shown.values()), manifest.mode)
+    if not facts.depth:
+        size = question_size(template, list(facts.shown.values()), manifest.mode)
+        return lambda prompt: size(prompt.text)
+
+    def size_of(prompt: Prompt) -> int:
+        listed = [facts.shown[name] for name in facts.asked(prompt.prompt_id)]
+        return question_size(template, listed, manifest.mode)(prompt.text)
+
+    return lru_cache(maxsize=None)(size_of)
 
 
 def _earlier(seen: _Seen) -> EarlierCalls:
@@ -282,14 +291,13 @@ def forecast_plan(
     concurrency: int | None = None,
 ) -> CallForecast:
     """What a plan is going to take, without the keys that are done; `concurrency` is what the user allows in all."""
-    size = question_size(plan.template, plan.catalogue.shown, plan.choices.mode)
-    sizes = {prompt.prompt_id: size(prompt.text) for prompt in plan.prompts}
+    sizes = question_sizes(plan)
     limits = plan.limits(concurrency)
     left: dict[str, list[int]] = {model.spec: [] for model in plan.models}
     for call in plan.calls():
         if call.key not in done:
             left[call.model.spec].append(sizes[call.prompt.prompt_id])
-    loads = [_load(model, left[model.spec], earlier.get(model.spec), limits[model.group]) for model in plan.models]
+    loads = [load_of(model, left[model.spec], earlier.get(model.spec), limits[model.group]) for model in plan.models]
     return forecast(loads, price_version, notes)
 
 
@@ -309,7 +317,8 @@ def max_output(model: OpenModel) -> int:
     return (model.choice.provider or Provider("")).max_output_tokens
 
 
-def _load(model: OpenModel, sizes: Sequence[int], earlier: EarlierCalls | None, limit: int) -> Load:
+def load_of(model: OpenModel, sizes: Sequence[int], earlier: EarlierCalls | None, limit: int) -> Load:
+    """What a model is asked where its questions have these sizes in bytes, and so many calls may be under way."""
     told = earlier or EarlierCalls()
     provider = model.choice.provider or Provider("")
     return Load(

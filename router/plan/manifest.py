@@ -47,7 +47,12 @@ def freeze_listing(skills: Iterable[ListedSkill]) -> tuple[CatalogueSkill, ...]:
     """Listed skills as a manifest holds them."""
     return tuple(
         CatalogueSkill(
-            name=skill.name, text=skill.text, state=skill.state, description=skill.description, path=skill.path
+            name=skill.name,
+            text=skill.text,
+            state=skill.state,
+            description=skill.description,
+            path=skill.path,
+            shared=skill.shared,
         )
         for skill in skills
     )

@@ -32,13 +32,22 @@ def rotated(names: Sequence[str], prompt_id: str, replication: int, seed: int) -
     The replications of a prompt walk the circle by the golden ratio's share of it, made coprime to its length: any few
     of them lie far apart, and as many replications as there are skills give every skill every position once.
     """
-    size = len(names)
+    return rotate(base_order(names, seed), prompt_id, replication, seed)
+
+
+def base_order(names: Sequence[str], seed: int) -> tuple[str, ...]:
+    """The names in an order that only the seed and they decide."""
+    return tuple(sorted(names, key=lambda name: blake2b(f"{seed}|{name}".encode("utf-8", "surrogatepass")).digest()))
+
+
+def rotate(base: tuple[str, ...], prompt_id: str, replication: int, seed: int) -> tuple[str, ...]:
+    """A base order as `rotated` turns it."""
+    size = len(base)
     if size < 2:
-        return tuple(names)
-    base = sorted(names, key=lambda name: blake2b(f"{seed}|{name}".encode("utf-8", "surrogatepass")).digest())
+        return base
     mark = blake2b(f"{seed}|{prompt_id}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
     shift = (int.from_bytes(mark, "big") + replication * _step(size)) % size
-    return tuple(base[shift:] + base[:shift])
+    return base[shift:] + base[:shift]
 
 
 def _step(size: int) -> int:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
+
+from msgspec import UNSET
 
 from skill_health import __version__
 from skill_health.bench.prices import PriceTable, TieredPrice
@@ -18,14 +21,15 @@ from skill_health.documents.router_manifest import (
     LabelGap,
     RouterManifest,
 )
-from skill_health.router.listing import catalogue_digest
+from skill_health.router.listing import catalogue_digest, sole_names
 from skill_health.router.plan.choices import RouterChoices
 from skill_health.router.plan.manifest import bodies_digest, config_digest, freeze_listing, prompts_digest
-from skill_health.router.plan.orders import presentation
+from skill_health.router.plan.orders import base_order, presentation, rotate
+from skill_health.router.plan.retrieval import Retrieval
 from skill_health.router.records import Catalogue, ListedSkill, Prompt, RoutingRequest
 from skill_health.router.routers._api import Router
 from skill_health.router.routers._load import PROVIDER, RouterChoice
-from skill_health.router.template import Template, answer_schema, render
+from skill_health.router.template import Template, answer_schema, listed_names, question_size, render
 
 MOST_AT_ONCE = 64
 UNNAMED = "unnamed"
@@ -84,13 +88,14 @@ class PlannedCall:
 
 @dataclass(frozen=True, slots=True)
 class RouterPlan:
-    """Everything that a run asks, and how."""
+    """Everything that a run asks, and how. With a `retrieval` each prompt is shown its shortlist alone."""
 
     catalogue: Catalogue
     prompts: tuple[Prompt, ...]
     models: tuple[OpenModel, ...]
     choices: RouterChoices
     template: Template
+    retrieval: Retrieval | None = None
 
     def calls(self) -> list[PlannedCall]:
         """All calls in the order they are made: models and conditions share the time of day."""
@@ -121,31 +126,71 @@ class Questions:
     def __init__(self, plan: RouterPlan) -> None:
         self._skills = {skill.name: skill for skill in plan.catalogue.shown}
         self._names, self._choices, self._template = plan.catalogue.names, plan.choices, plan.template
-        mode, none_allowed = plan.choices.mode, plan.template.none_allowed
-        self._schema = answer_schema(self._names, none_allowed) if mode == "json_schema" else None
+        self._shortlists = plan.retrieval.shortlists if plan.retrieval else {}
+        self._base = base_order(self._names, plan.choices.seed)
+        self._whole, self._sole = self._answers(self._names), sole_names(plan.catalogue.shown)
         self._ordered = lru_cache(256)(self._order)
         self._texts = lru_cache(64)(self._text)
+        self._schemas = lru_cache(64)(self._schema)
 
     def order(self, call: PlannedCall) -> tuple[str, ...]:
         """The names in presentation order."""
         by_model = call.model.spec if self._choices.orders == "plan" else ""
         return self._ordered(call.prompt.prompt_id, by_model, call.replication)
 
+    def answers(self, call: PlannedCall) -> tuple[str, ...]:
+        """The names that an answer may hold: those that are read, and for what is computed here those of the skills."""
+        names = self._shortlists.get(call.prompt.prompt_id)
+        if not call.model.wired:
+            return self._names if names is None else names
+        return self._whole if names is None else self._answers(names)
+
+    def meant(self, call: PlannedCall) -> Mapping[str, str]:
+        """The skills that listed names stand for where others that have the name are not shown."""
+        names = self._shortlists.get(call.prompt.prompt_id)
+        return self._sole if names is None else sole_names(self._skills[name] for name in names)
+
     def request(self, call: PlannedCall, attempt: int) -> RoutingRequest:
         """The question of one attempt. What is computed here is spared the text, which it does not read."""
         order = self.order(call)
         text = self._texts(order, call.prompt.text) if call.model.wired else ""
-        return RoutingRequest(call.prompt, call.replication, self._listed(order), text, self._schema, attempt)
+        schema = self._schemas(self.answers(call)) if self._choices.mode == "json_schema" else None
+        return RoutingRequest(call.prompt, call.replication, self._listed(order), text, schema, attempt)
+
+    def _answers(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The listed names in the catalogue's order, so that nobody can tell the best of a shortlist."""
+        there = set(names)
+        return listed_names(self._skills[name] for name in self._names if name in there)
+
+    def _schema(self, names: tuple[str, ...]) -> Mapping[str, Any]:
+        return answer_schema(names, self._template.none_allowed)
 
     def _order(self, prompt_id: str, model: str, replication: int) -> tuple[str, ...]:
-        choices = self._choices
-        return presentation(self._names, prompt_id, model, replication, choices.seed, choices.orders)
+        choices, names = self._choices, self._shortlists.get(prompt_id)
+        if names is None and choices.orders == "cyclic":
+            return rotate(self._base, prompt_id, replication, choices.seed)
+        asked = self._names if names is None else names
+        return presentation(asked, prompt_id, model, replication, choices.seed, choices.orders)
 
     def _text(self, order: tuple[str, ...], prompt: str) -> str:
         return render(self._template, self._listed(order), prompt)
 
     def _listed(self, order: Sequence[str]) -> tuple[ListedSkill, ...]:
         return tuple(self._skills[name] for name in order)
+
+
+def question_sizes(plan: RouterPlan) -> Mapping[str, int]:
+    """The bytes of the question of each prompt, by its id; in whatever order the skills stand."""
+    mode = plan.choices.mode
+    if plan.retrieval is None:
+        size = question_size(plan.template, plan.catalogue.shown, mode)
+        return {prompt.prompt_id: size(prompt.text) for prompt in plan.prompts}
+    skills = {skill.name: skill for skill in plan.catalogue.shown}
+    found = {}
+    for prompt in plan.prompts:
+        listed = [skills[name] for name in plan.retrieval.shortlists[prompt.prompt_id]]
+        found[prompt.prompt_id] = question_size(plan.template, listed, mode)(prompt.text)
+    return found
 
 
 def to_manifest(
@@ -194,6 +239,7 @@ def to_manifest(
         prompts=plan.prompts,
         selection=selection,
         gaps=gaps,
+        retrieval=plan.retrieval.freeze(plan.catalogue) if plan.retrieval else UNSET,
     )
 
 

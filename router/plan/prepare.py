@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from skill_health.bench.budget import beyond_caps
+from skill_health.bench.budget import add_known, beyond_caps
 from skill_health.bench.prices import PriceTable, price_table
 from skill_health.bench.run_folder import RunLocation, find_place, revision_of
+from skill_health.discovery.hosts import hosts
 from skill_health.documents._record import convert_record, record_values
 from skill_health.documents.router_manifest import FrozenSelection, LabelGap, MissedPrompt, RouterManifest
 from skill_health.router.inputs import RouterInputs, load_inputs
@@ -19,6 +20,7 @@ from skill_health.router.plan.context import check_contexts
 from skill_health.router.plan.forecast import CallForecast, forecast_plan, read_earlier, reservations, study_notes
 from skill_health.router.plan.opening import open_models, secrets_of, with_prices_of
 from skill_health.router.plan.plan import RouterPlan, to_manifest
+from skill_health.router.plan.retrieval import retrieve
 from skill_health.router.records import Catalogue, Prompt
 from skill_health.router.routers import lexical_tfidf
 from skill_health.router.routers._api import Setup
@@ -140,7 +142,8 @@ def prepare(
     routing = inputs.config.router
     template, prices = load_template(choices.template), price_table(routing)
     models = open_models(choices, routing, inputs.catalogue, template, train, prices, keyless)
-    plan = RouterPlan(inputs.catalogue, inputs.prompts, models, choices, template)
+    retrieval = retrieve(inputs.catalogue, inputs.prompts, choices)
+    plan = RouterPlan(inputs.catalogue, inputs.prompts, models, choices, template, retrieval)
     keys = secrets_of(models)
     manifest = to_manifest(plan, routing, prices, selection, revision_of(inputs.root, reports), _gaps(plan))
     place = find_place(reports, record_values(manifest), time, OF_ROUTER, named, anew, keys)
@@ -148,7 +151,13 @@ def prepare(
         plan = replace(plan, models=with_prices_of(models, convert_record(place.stored, RouterManifest)))
     earlier = read_earlier(reports, [model.spec for model in plan.models if model.wired], choices.mode)
     done = {(str(name), str(spec), int(number)) for name, spec, number in place.done}
-    notes = [*check_contexts(plan, prices, earlier), *study_notes(plan, train), *_check_note(plan)]
+    known = hosts(inputs.config.listing)
+    notes = [
+        *check_contexts(plan, prices, earlier, known),
+        *study_notes(plan, train),
+        *_retrieval_note(plan),
+        *_check_note(plan),
+    ]
     told = forecast_plan(plan, prices.version, earlier, notes, done, concurrency)
     return PreparedSweep(plan, place, train, prices, told, reservations(earlier), keys, reports)
 
@@ -158,6 +167,19 @@ def _gaps(plan: RouterPlan) -> tuple[LabelGap, ...]:
     if all(model.wired for model in plan.models):
         return ()
     return description_gap(plan.catalogue, [prompt for prompt in plan.prompts if prompt.split != TEST])
+
+
+def _retrieval_note(plan: RouterPlan) -> list[str]:
+    """How many right skills the first stage leaves, which bounds what any model can reach."""
+    if plan.retrieval is None:
+        return []
+    there = set(plan.catalogue.names)
+    asked = [prompt for prompt in plan.prompts if prompt.known and prompt.expected in there]
+    found = sum(prompt.expected in plan.retrieval.shortlists[prompt.prompt_id] for prompt in asked)
+    return [
+        f"two stages: {plan.retrieval.router} ({plan.retrieval.index}) leaves {plan.retrieval.k} of {len(there):,} skills "
+        f"for each prompt; the right one is among them for {found} of {len(asked)} prompts with a skill"
+    ]
 
 
 def _check_note(plan: RouterPlan) -> list[str]:
@@ -170,9 +192,18 @@ def _check_note(plan: RouterPlan) -> list[str]:
 
 def short_caps(prepared: PreparedSweep, max_runs: int | None, max_usd: float | None) -> list[str]:
     """One line for each cap that the forecast passes."""
-    told = prepared.forecast
-    calls = sum(each.load.calls for each, model in zip(told.models, prepared.plan.models, strict=True) if model.wired)
-    return beyond_caps(calls, told.usd_low, max_runs, max_usd)
+    return short_totals([prepared], max_runs, max_usd)
+
+
+def short_totals(runs: Sequence[PreparedSweep], max_runs: int | None, max_usd: float | None) -> list[str]:
+    """One line for each cap that the forecasts of several runs pass together."""
+    calls = sum(
+        each.load.calls
+        for run in runs
+        for each, model in zip(run.forecast.models, run.plan.models, strict=True)
+        if model.wired
+    )
+    return beyond_caps(calls, add_known((run.forecast.usd_low for run in runs), 9), max_runs, max_usd)
 
 
 def read_inputs(given: RouterOptions) -> tuple[RouterInputs, tuple[Prompt, ...]]:
@@ -185,7 +216,7 @@ def read_inputs(given: RouterOptions) -> tuple[RouterInputs, tuple[Prompt, ...]]
     where = (given.paths, given.config_file, given.prompt_files, given.listing)
     inputs = everything = load_inputs(
         *where, prompt_ids=given.prompt_ids, skills=given.skills, splits=given.split, namesakes=given.namesakes,
-        field_map=given.field_map, index=given.index,
+        field_map=given.field_map, index=given.index, retrieve=given.retrieve,
     )  # fmt: skip
     if given.prompt_ids or given.skills or given.split:
         everything = load_inputs(*where, namesakes=given.namesakes, field_map=given.field_map)

@@ -7,7 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from skill_health.bench.report_formats import PLAIN, RenderOptions
 from skill_health.documents._record import Figure
 from skill_health.documents.router_manifest import FrozenTemplate
-from skill_health.documents.router_report import ModelRoutingReport, PromptReport, RouterReport, SkillRoutingReport
+from skill_health.documents.router_report import (
+    ModelRoutingReport,
+    PromptReport,
+    RecallAt,
+    RouterReport,
+    SkillRoutingReport,
+)
 from skill_health.router.records import NONE
 from skill_health.router.reports import _cells
 from skill_health.router.scores.skills import FEW
@@ -27,6 +33,8 @@ def models(report: RouterReport) -> Iterator[str]:
     yield from _comparisons(report)
     yield from _splits(report)
     yield from _none(report)
+    yield from _two_stages(report)
+    yield from _ambiguous(report)
 
 
 def _name(model: ModelRoutingReport) -> str:
@@ -130,6 +138,52 @@ def _none(report: RouterReport) -> Iterator[str]:
         metrics = (getattr(model.metrics, key) for key in keys)
         rows.append([_name(model), *(numbers.with_n(share(number), number) for number in metrics)])
     yield from markdown_table(head, rows)
+
+
+def _two_stages(report: RouterReport) -> Iterator[str]:
+    found = report.retrieval
+    if not found:
+        return
+    yield "### Two stages"
+    yield ""
+    yield text(f"What {found.router} ({found.index}) leaves: how often the right skill is among the first so many.")
+    yield ""
+    rows = [
+        [str(each.depth), share(each.prompts), f"{each.prompts.n} / {each.prompts.clusters}", *_over_skills(each)]
+        for each in found.recall
+    ]
+    yield from markdown_table(("first", "recall", "n / independent", "over skills", "skills"), rows)
+    yield "What models make of it, over the calls for which a skill applies: the first two multiply to the third."
+    yield ""
+    rows = []
+    for model in report.models:
+        if own := model.stages:
+            parts = (own.retrieved, own.ranked, own.product)
+            rows.append([text(model.model), *(numbers.with_n(share(part), part) for part in parts)])
+    yield from markdown_table(("model", f"retrieved (of {found.k})", "right, where retrieved", "right"), rows)
+
+
+def _over_skills(each: RecallAt) -> list[str]:
+    low, high = each.skills.low, each.skills.high
+    between = NOTHING if low is None or high is None else f"[{numbers.percent(low)}, {numbers.percent(high)}]"
+    return [between, str(each.skills.clusters)]
+
+
+def _ambiguous(report: RouterReport) -> Iterator[str]:
+    if not report.shared:
+        return
+    yield "### Names of several skills"
+    yield ""
+    rows = [
+        [text(model.model), numbers.with_n(share(model.metrics.top1), model.metrics.top1), share(model.ambiguous)]
+        for model in report.models
+        if model.ambiguous
+    ]
+    yield from markdown_table(("model", "top-1", "ambiguous, at most to be added"), rows)
+    names = [f"{each.name} ({', '.join(each.skills)})" for each in report.shared[:_PAIRS]]
+    yield from (f"- {text(name, 300)}" for name in names)
+    yield from rest(_PAIRS, len(report.shared), "names")
+    yield ""
 
 
 _PROMPTS, _PICKS, _TEXT, _RATIONALE = 40, 12, 300, 200

@@ -20,7 +20,8 @@ def render(report: RouterReport, look: RenderOptions = PLAIN) -> str:
     """At most `look.width` columns; the leaderboard loses columns before it loses names."""
     width = max(look.width, NARROWEST)
     lines = [
-        *_head(report, look, width), *_leaderboard(report, look, width), *_skills(report, look, width),
+        *_head(report, look, width), *_leaderboard(report, look, width), *_stages(report, look, width),
+        *_skills(report, look, width),
         *_pairs(report, look, width), *_thieves(report, look, width), *_careful(report, look, width),
     ]  # fmt: skip
     return "\n".join(lines).rstrip() + "\n"
@@ -54,6 +55,17 @@ def _leaderboard(report: RouterReport, look: RenderOptions, width: int) -> Itera
     if len(report.models) > _MODELS:
         yield f"and {len(report.models) - _MODELS} more models"
     yield ""
+
+
+def _stages(report: RouterReport, look: RenderOptions, width: int) -> Iterator[str]:
+    if not report.retrieval:
+        return
+    found = report.retrieval
+    lines = [f"{_share(each.prompts)}  among the first {each.depth}" for each in found.recall[-1:]]
+    for model in report.models:
+        if model.stages:
+            lines.append(f"{_share(model.stages.ranked)}  right where it was, by {model.model}")
+    yield from _section(f"Two stages: {found.router} leaves {found.k}", lines, look, width)
 
 
 def _skills(report: RouterReport, look: RenderOptions, width: int) -> Iterator[str]:

@@ -12,7 +12,7 @@ from skill_health.bench.providers._api import ProviderProtocol
 from skill_health.bench.providers._load import list_providers, load_provider, load_providers
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.errors import UsageError
-from skill_health.core.extras import installation, missing_modules
+from skill_health.core.extras import missing_modules, tell_missing
 from skill_health.core.plugins import LONGEST_NAME, plugin_names, quote_name
 from skill_health.documents.router_manifest import RouterKind
 from skill_health.router import routers
@@ -115,7 +115,7 @@ def open_choice(
         if missing in OURS or not choice.module.EXTRA:
             raise
         raise UsageError(
-            f"{quote_name(choice.spec)} needs {missing or 'a package'}: {installation(choice.module.EXTRA)}"
+            tell_missing(quote_name(choice.spec), choice.module.EXTRA, *([missing] if missing else ()))
         ) from error
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from skill_health.router.lexicon.abstention import GIVEN, Threshold, choose
 from skill_health.router.lexicon.fields import BODY, DESCRIPTION, spaced
+from skill_health.router.lexicon.term_index import find_numpy
 from skill_health.router.records import NONE, Catalogue, ListedSkill, Reply, RoutingRequest
 from skill_health.router.routers._api import Setup
 
@@ -17,6 +18,8 @@ MOST = 10
 """How many names an answer holds at most."""
 
 _DIGITS = 6
+_MANY, _MANY_TIMES = 2_000, 4
+"""From so many scores on, of which one in so many is wanted, numpy picks those that matter."""
 
 Explain = Callable[[str, str], str]
 """A prompt's text and a skill's name -> half a sentence on what they have in common, or ""."""
@@ -29,7 +32,7 @@ def in_order(catalogue: Catalogue) -> tuple[ListedSkill, ...]:
 
 def listed_text(skill: ListedSkill) -> str:
     """The name of a skill as words, and what is listed of its description."""
-    return f"{spaced(skill.name)}\n{skill.text}"
+    return f"{spaced(skill.listed_as)}\n{skill.text}"
 
 
 def indexed(skill: ListedSkill, index: str) -> str:
@@ -94,7 +97,7 @@ class LocalRouter:
         found = ranked(self.names, self.score(text), MOST, shown)
         abstains = self._abstains(text, found)
         # Where a skill must be named and none scores, the first name is as good a guess as any.
-        silent = [NONE] if self.none_allowed else sorted(shown)[:1]
+        silent = [NONE] if self.none_allowed else [min(skill.name for skill in request.skills)]
         ranking = silent if abstains else [name for name, _ in found[:MOST]]
         answer = {
             "ranking": ranking,
@@ -120,16 +123,32 @@ def ranked(
 ) -> list[tuple[str, float]]:
     """(name, score) of the positive scores, rounded, the best first; equal ones by name, each name once.
 
-    At most `most` of them, and only names in `among`, where these are given.
+    At most `most` of them, and only names in `among`, where these are given; `most` without `among` is for names that
+    stand there once, or for the very first.
     """
+    if len(names) != len(scores):
+        raise ValueError(f"{len(scores)} scores for {len(names)} names")
     best: dict[str, float] = {}
-    for name, score in zip(names, scores, strict=True):
+    spare = 0 if among is None else max(len(names) - len(among), 0)
+    for at in range(len(scores)) if most is None else _worth(scores, most + spare):
+        name, score = names[at], scores[at]
         if score > best.get(name, 0.0) and (among is None or name in among):
             best[name] = score
     # Scores below all that can be among the first are not worth rounding.
     least = nlargest(most, best.values())[-1] - 2 * 10**-_DIGITS if most and len(best) > most else 0.0
     found = sorted((-round(score, _DIGITS), name) for name, score in best.items() if score > least)
     return [(name, -score) for score, name in found[:most] if score < 0]
+
+
+def _worth(scores: Sequence[float], most: int) -> Iterable[int]:
+    """The places of the best `most` positive scores, with those that come close; of few scores all places."""
+    count = len(scores)
+    numpy = find_numpy() if count >= _MANY and most * _MANY_TIMES <= count else None
+    if numpy is None:
+        return range(count)
+    values = numpy.asarray(scores)
+    least = numpy.partition(values, count - most)[count - most] - 2 * 10**-_DIGITS
+    return numpy.flatnonzero((values > least) & (values > 0)).tolist()  # type: ignore[no-any-return]
 
 
 def local_router(
@@ -149,7 +168,9 @@ def local_router(
     if "threshold" in setup.settings:
         threshold = Threshold(setup.settings["threshold"], GIVEN)
     else:
-        threshold = choose(lambda text: ranked(names, score(text)), setup.train, set(names), setup.criterion, default)
+        threshold = choose(
+            lambda text: ranked(names, score(text), 1), setup.train, set(names), setup.criterion, default
+        )
     whole = {"index": setup.index, **settings}
     return LocalRouter(tuple(names), score, threshold, setup.none_allowed, whole, explain, slow, at_end)
 
@@ -172,12 +193,12 @@ _MOST = 8
 
 
 def shared_words(
-    split: Callable[[str], Iterable[str]], words: Mapping[str, Collection[str]]
+    split: Callable[[str], Iterable[str]], words_of: Callable[[str], Collection[str]]
 ) -> Callable[[str, str], str]:
-    """How to name what a text has in common with the `words` of a skill; `split` cuts a text into words."""
+    """How to name what a text has in common with the words of a skill; `split` cuts a text into words."""
 
     def explain(text: str, name: str) -> str:
-        held = words.get(name, ())
+        held = words_of(name)
         common = [word for word in dict.fromkeys(split(text)) if word in held]
         return f"shares {', '.join(common[:_MOST])}{' ...' if len(common) > _MOST else ''}" if common else ""
 

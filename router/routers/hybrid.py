@@ -11,7 +11,7 @@ from importlib.metadata import version
 from skill_health.router.lexicon import embedder
 from skill_health.router.lexicon.search import DEFAULT, FieldSearch
 from skill_health.router.routers._api import Router, Setup
-from skill_health.router.routers._local import by_name, in_order, local_router, shared_words
+from skill_health.router.routers._local import in_order, local_router, shared_words
 from skill_health.text.stems import latin_share, stem_words
 
 TITLE = "lexical and sentence embeddings, their standardised scores added"
@@ -38,5 +38,5 @@ def open_router(setup: Setup) -> Router:
         "library": f"snowballstemmer {version('snowballstemmer')}", "searches": [*search.names, "meaning"],
         "embedding": vectors.embedder.settings,
     }  # fmt: skip
-    explain = shared_words(stem_words, by_name(names, search.words))
+    explain = shared_words(stem_words, search.words_of)
     return local_router(setup, names, score, settings, explain, slow=True, default=DEFAULT, at_end=vectors.save)

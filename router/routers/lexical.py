@@ -11,7 +11,7 @@ from importlib.metadata import version
 
 from skill_health.router.lexicon.search import DEFAULT, FieldSearch
 from skill_health.router.routers._api import Router, Setup
-from skill_health.router.routers._local import by_name, in_order, local_router, shared_words
+from skill_health.router.routers._local import in_order, local_router, shared_words
 from skill_health.text.stems import stem_words
 
 TITLE = "Stemmed words and pieces of words of the prompt and the skill's fields"
@@ -26,5 +26,5 @@ def open_router(setup: Setup) -> Router:
     names = [skill.name for skill in skills]
     search = FieldSearch(skills, setup.index)
     settings = {"library": f"snowballstemmer {version('snowballstemmer')}", "searches": list(search.names)}
-    explain = shared_words(stem_words, by_name(names, search.words))
+    explain = shared_words(stem_words, search.words_of)
     return local_router(setup, names, search.score, settings, explain, default=DEFAULT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any
@@ -20,6 +21,9 @@ _K1, _B, _METHOD = 1.5, 0.75, "lucene"
 def open_router(setup: Setup) -> Router:
     """Index the catalogue, and choose the threshold. Raises ModuleNotFoundError without bm25s."""
     bm25s: Any = import_module("bm25s")
+    # Its progress bars, where tqdm is installed, are off, and would leave a thread behind all the same.
+    if bars := sys.modules.get("tqdm"):
+        bars.tqdm.monitor_interval = 0
 
     def split(text: str) -> list[str]:
         tokens: list[str] = bm25s.tokenize([text], stopwords="en", return_ids=False, show_progress=False)[0]
@@ -41,4 +45,4 @@ def open_router(setup: Setup) -> Router:
         return scores
 
     settings = {"library": f"bm25s {version('bm25s')}", "method": _METHOD, "k1": _K1, "b": _B, "stop_words": "bm25s en"}
-    return local_router(setup, names, score, settings, shared_words(split, by_name(names, texts)))
+    return local_router(setup, names, score, settings, shared_words(split, by_name(names, texts).__getitem__))

@@ -28,4 +28,6 @@ def open_router(setup: Setup) -> Router:
         asked = frozenset(split(text))
         return [len(asked & words) / len(asked) for words in held] if asked else [0.0] * len(held)
 
-    return local_router(setup, names, score, {"reads": "when to use too"}, shared_words(split, by_name(names, held)))
+    return local_router(
+        setup, names, score, {"reads": "when to use too"}, shared_words(split, by_name(names, held).__getitem__)
+    )

@@ -43,7 +43,7 @@ def open_router(setup: Setup) -> Router:
         return scores
 
     settings = {"weights": "tf * (ln((1 + n) / (1 + df)) + 1)"}
-    return local_router(setup, names, score, settings, shared_words(split, by_name(names, texts)))
+    return local_router(setup, names, score, settings, shared_words(split, by_name(names, texts).__getitem__))
 
 
 def _weight(texts: int, holding: int) -> float:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import TextIO
 
-from skill_health.bench.budget import Budget, spent_on
+from skill_health.bench.budget import Budget
 from skill_health.bench.journal import RESULTS, Journal
-from skill_health.bench.progress import Progress, write_progress
-from skill_health.bench.run_folder import drop_reports
-from skill_health.bench.schedule import GRACE, INTERRUPTED, RunOutcome, interruptible
+from skill_health.bench.progress import write_progress
+from skill_health.bench.run import conduct as engine
+from skill_health.bench.run.conduct import RunOutcome, RunTerms, budget_of, carry_out, say_stopping
 from skill_health.core.errors import GateError
 from skill_health.documents._record import convert_record
 from skill_health.documents.router_check import ModelVerdict
@@ -28,24 +27,13 @@ from skill_health.router.run.run import RouterRunner
 from skill_health.router.runs import CHECK, load_manifest, read_check, read_results
 from skill_health.router.scores.judge import judge, read_facts
 
-AT_ONCE = 64
-
 
 @dataclass(frozen=True, slots=True)
-class RouterRunOptions:
-    """How a run is made, which is no part of what it asks.
+class RouterRunOptions(RunTerms):
+    """How a run is made, which is no part of what it asks; `checked`: one before it has made the instrument check."""
 
-    Caps count the attempts and dollars `before` it, too, where a command makes several runs. `checked`: one of these
-    has made the instrument check.
-    """
-
-    max_runs: int | None = None
-    max_usd: float | None = None
-    concurrency: int = AT_ONCE
+    _: KW_ONLY
     despite_check: bool = False
-    quiet: bool = False
-    grace: float = GRACE
-    before: tuple[int, float] = (0, 0.0)
     checked: bool = False
 
 
@@ -67,18 +55,14 @@ class AnsweredRun:
 def conduct(prepared: PreparedSweep, terms: RouterRunOptions, stream: TextIO | None) -> RunOutcome:
     """Make the calls that have no result yet, and write results, check, reports and history.
 
-    Raises UsageError where another process has the journal, GateError where the instrument check forbids the
-    first paid call, and AbortedError where the disk does not take what is to be written. What is done is kept
-    whatever happens.
+    Raises as `skill_health.bench.run.conduct.conduct` does; GateError where the instrument check forbids the first paid
+    call.
     """
-    with prepared.place.open(prepared.keys) as journal:
-        drop_reports(journal.folder)
-        conductor, reason = _carry_out(prepared, terms, stream, journal, _budget(prepared, terms, journal))
-        runner = conductor.runner
-        left = runner.left()
-        if left and (reason == INTERRUPTED or not journal.results):
-            return RunOutcome(journal.folder, left, reason, bool(runner.capped))
-        return replace(_written(prepared, journal, conductor.verdicts, left), reason=reason, capped=bool(runner.capped))
+    return engine.conduct(
+        prepared.place, prepared.keys, terms, stream,
+        lambda journal: _CheckedRunner(prepared, terms, journal, _budget(prepared, terms, journal)),
+        lambda runner, left: _written(prepared, runner.journal, runner.verdicts, left),
+    )  # fmt: skip
 
 
 def answer_prompts(prepared: PreparedSweep, terms: RouterRunOptions, stream: TextIO | None) -> AnsweredRun:
@@ -89,11 +73,11 @@ def answer_prompts(prepared: PreparedSweep, terms: RouterRunOptions, stream: Tex
     """
     with prepared.place.open(prepared.keys) as journal:
         budget = _budget(prepared, terms, journal)
-        conductor, reason = _carry_out(prepared, terms, stream, journal, budget)
-        runner, (attempts, usd) = conductor.runner, terms.before
+        runner, (attempts, usd) = _CheckedRunner(prepared, terms, journal, budget), terms.before
+        reason = carry_out(runner, terms, stream)
         return AnsweredRun(
             results=tuple(convert_record(record, RoutingResult) for record in journal.results.values()),
-            verdicts=conductor.verdicts,
+            verdicts=runner.verdicts,
             left=runner.left(),
             reason=reason,
             capped=bool(runner.capped),
@@ -101,105 +85,59 @@ def answer_prompts(prepared: PreparedSweep, terms: RouterRunOptions, stream: Tex
         )
 
 
-def _carry_out(
-    prepared: PreparedSweep, terms: RouterRunOptions, stream: TextIO | None, journal: Journal, budget: Budget
-) -> tuple[_Conductor, str]:
-    """Make the calls, and say why they ended early, "" where they did not."""
-    for problem in journal.past.problems:
-        write_progress(stream, f"{problem}\n")
-    conductor = _Conductor(prepared, terms, stream, journal, budget)
-    try:
-        reason = asyncio.run(conductor.run())
-    except KeyboardInterrupt:
-        reason = INTERRUPTED
-    if not conductor.runner.left():
-        journal.finish(prepared.plan.keys())
-    return conductor, reason
-
-
 def _budget(prepared: PreparedSweep, terms: RouterRunOptions, journal: Journal) -> Budget:
-    """The caps, with what earlier processes spent: by their attempts, and not less than their results took."""
     wired = {model.spec for model in prepared.plan.models if model.wired}
-    attempts, usd = spent_on(journal.results.values(), wired)
-    past, (calls, dollars) = journal.past, terms.before
-    attempts, usd = max(past.attempts, attempts), max(past.usd, usd)
-    return Budget(terms.max_runs, terms.max_usd, attempts=calls + attempts, spent=dollars + usd)
+    asked = lambda record: record["model"] in wired  # noqa: E731
+    return budget_of(terms, journal, counts=asked, costs=asked)
 
 
-class _Conductor:
-    """One run under way."""
+class _CheckedRunner(RouterRunner):
+    """One run with the instrument check before it, whose `verdicts` it keeps."""
 
-    def __init__(
-        self, prepared: PreparedSweep, terms: RouterRunOptions, stream: TextIO | None, journal: Journal, budget: Budget
-    ) -> None:
-        self.verdicts: tuple[ModelVerdict, ...] = ()
-        self.runner = RouterRunner(prepared.plan, journal, budget, prepared.reserve)
-        self._prepared, self._terms, self._stream, self._budget = prepared, terms, stream, budget
-        self._folder = journal.folder
+    def __init__(self, prepared: PreparedSweep, terms: RouterRunOptions, journal: Journal, budget: Budget) -> None:
+        super().__init__(prepared.plan, journal, budget, prepared.reserve)
+        self.verdicts = () if terms.checked and self.left() else stored_verdicts(journal.folder)
+        self._prepared, self._options = prepared, terms
 
-    async def run(self) -> str:
-        """Check and run; why it stopped before its end, "" where it did not."""
-        plan, terms = self._prepared.plan, self._terms
-        try:
-            if self.runner.left():
-                if not terms.checked and (stop := await self._check()):
-                    return stop
-                with self._progress() as progress, interruptible(self._interrupted):
-                    self.runner.on_result = lambda result: progress.update(result.status, self._spent())
-                    await progress.beside(
-                        self.runner.run(terms.concurrency, plan.limits(terms.concurrency), terms.grace)
-                    )
-            else:
-                self.verdicts = stored_verdicts(self._folder)
-            return self.runner.stopped or self.runner.capped or "; ".join(self.runner.down.values())
-        finally:
-            for model in plan.models:
-                await model.router.close()
+    @property
+    def spent(self) -> float | None:
+        """Dollars so far, None where nothing has a price."""
+        priced = any(model.price and not model.price.free for model in self.plan.models)
+        return self.budget.spent if priced else None
 
-    async def _check(self) -> str:
+    async def close(self) -> None:
+        """Close the routers."""
+        for model in self.plan.models:
+            await model.router.close()
+
+    async def check(self, terms: RunTerms, stream: TextIO | None) -> str:
         """The instrument check, unless this run has passed it already. Raises GateError where it must not go on."""
-        plan, terms = self._prepared.plan, self._terms
-        self.verdicts = stored_verdicts(self._folder)
+        plan, options, folder = self.plan, self._options, self.journal.folder
+        if options.checked:
+            return ""
         asked = {verdict.model for verdict in self.verdicts if verdict.tested}
         checked = InstrumentCheck(self.verdicts)
         if asked != {model.spec for model in plan.models} or checked.blocking(plan):
-            ask, at_once = self.runner.ask, terms.concurrency
-            checked = await check_plan(plan, self._prepared.train, ask, at_once, terms.grace, self._told)
+            checked = await check_plan(
+                plan, self._prepared.train, self.route, terms.concurrency, terms.grace,
+                lambda first: say_stopping(self, first, terms, stream),
+            )  # fmt: skip
             self.verdicts = checked.verdicts
             if checked.stop:
                 return checked.stop
-            write_check(self._folder, checked.verdicts, (), self._prepared.keys)
+            write_check(folder, checked.verdicts, (), self._prepared.keys)
             for line in lines(verdict for verdict in checked.verdicts if not verdict.trusted):
-                write_progress(self._stream, f"instrument check: {line}\n")
+                write_progress(stream, f"instrument check: {line}\n")
             for verdict in checked.verdicts:
-                if not (verdict.answered or terms.despite_check):
-                    self.runner.give_up(verdict.model)
-        if (blocking := checked.blocking(plan)) and not terms.despite_check:
+                if not (verdict.answered or options.despite_check):
+                    self.give_up(verdict.model)
+        if (blocking := checked.blocking(plan)) and not options.despite_check:
             names = ", ".join(verdict.model for verdict in blocking)
             raise GateError(
-                f"the instrument check failed for {names}, so nothing more was asked: see {os.path.join(self._folder, CHECK)}, "
+                f"the instrument check failed for {names}, so nothing more was asked: see {os.path.join(folder, CHECK)}, "
                 "or go on with --despite-check"
             )
         return ""
-
-    def _progress(self) -> Progress:
-        planned = sum(1 for _ in self._prepared.plan.keys())  # noqa: SIM118
-        return Progress(planned, self._stream, done=planned - self.runner.left(), quiet=self._terms.quiet)
-
-    def _spent(self) -> float | None:
-        priced = any(model.price and not model.price.free for model in self._prepared.plan.models)
-        return self._budget.spent if priced else None
-
-    def _interrupted(self) -> None:
-        self._told(self.runner.interrupt())
-
-    def _told(self, first: bool) -> None:
-        if first:
-            grace = f"{self._terms.grace:.0f} s"
-            write_progress(
-                self._stream,
-                f"\nstopping: calls under way have {grace} to end; interrupt again to abandon them\n",
-            )
 
 
 def _written(prepared: PreparedSweep, journal: Journal, planted: Sequence[ModelVerdict], left: int) -> RunOutcome:

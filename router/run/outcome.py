@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
-from msgspec.structs import asdict
+from msgspec import structs
 
-from skill_health.bench.http.messages import Usage, add_usage
+from skill_health.bench.http.replies import sum_cost, sum_usage
 from skill_health.bench.prices import TieredPrice, cost
-from skill_health.documents._record import TokenUsage, convert_record
-from skill_health.documents.router_attempt import AttemptReply, RoutingAttempt
+from skill_health.bench.run.questions import ReadAttempt
+from skill_health.documents._record import TokenUsage
+from skill_health.documents.router_attempt import AttemptReply
 from skill_health.router.records import NONE, Prompt, RankedReply, Reply, RoutingResult, Status
 from skill_health.text.patterns import lazy
 from skill_health.text.terminal import table_line
@@ -109,78 +110,85 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 TRUNCATED, THOUGHTS = "truncated", "thoughts"
 _THOUGHTS_END = "</think>"
-_REPLY = ("status", "model", "request_id", "stop_reason", "duration_ms", "requests", "error", "stop")
 # What the provider certainly did not charge for: it had no such model, or refused to serve this account.
 _UNCHARGED = ("model_unavailable",)
 
+RoutedAttempt: TypeAlias = ReadAttempt[RankedReply]
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One attempt at a call: the reply, what it comes to, and its dollars, None where nobody knows."""
 
-    reply: Reply
-    status: Status
-    answer: RankedReply
-    usd: float | None
-
-    @property
-    def answered(self) -> bool:
-        """Whether a result can rest on it, also in a run that is resumed."""
-        return self.status in ("finished", "format_failure", "refusal", "truncated")
+def to_kept(reply: Reply, price: TieredPrice | None) -> AttemptReply:
+    """A reply as a journal keeps it, with its dollars, None where nobody knows."""
+    return AttemptReply(
+        status=reply.status,
+        raw_text=reply.text,
+        model=reply.model,
+        request_id=reply.request_id,
+        stop_reason=reply.stop_reason,
+        usage=TokenUsage(**reply.usage.to_json()),
+        duration_ms=reply.duration_ms,
+        requests=reply.requests,
+        cost_usd=0.0 if reply.status in _UNCHARGED or reply.stop else cost(price, reply.usage),
+        error=reply.error,
+        stop=reply.stop,
+    )
 
 
 def read_attempt(
-    reply: Reply, names: Sequence[str], none_allowed: bool, price: TieredPrice | None, think_tags: bool = False
-) -> Attempt:
+    reply: AttemptReply, names: Sequence[str], none_allowed: bool, think_tags: bool = False
+) -> RoutedAttempt:
     """What one reply comes to.
 
     A reply that was cut off at its limit counts as finished, with a note, where a whole answer stands in it.
     """
-    usd = 0.0 if reply.status in _UNCHARGED or reply.stop else cost(price, reply.usage)
     if reply.status not in ("finished", "truncated"):
-        return Attempt(reply, reply.status, RankedReply(), usd)
-    answer = read_answer(reply.text, names, none_allowed, think_tags)
+        return ReadAttempt(structs.replace(reply, outcome=reply.status), RankedReply())
+    answer = read_answer(reply.raw_text or "", names, none_allowed, think_tags)
     if reply.status == "truncated":
         if answer.kinds:
-            return Attempt(reply, "truncated", RankedReply(), usd)
+            return ReadAttempt(structs.replace(reply, outcome="truncated"), RankedReply())
         answer = RankedReply(answer.ranking, answer.confidence, answer.rationale, (), (*answer.notes, TRUNCATED))
-    return Attempt(reply, "format_failure" if answer.kinds else "finished", answer, usd)
+    outcome: Status = "format_failure" if answer.kinds else "finished"
+    return ReadAttempt(structs.replace(reply, outcome=outcome, kinds=answer.kinds), answer)
 
 
 def to_result(
-    prompt: Prompt, model: str, replication: int, order: Sequence[str], attempts: Sequence[Attempt]
+    prompt: Prompt,
+    model: str,
+    replication: int,
+    order: Sequence[str],
+    attempts: Sequence[RoutedAttempt],
+    meant: Mapping[str, str] = MappingProxyType({}),
 ) -> RoutingResult:
     """The result that the attempts at one call come to: the last one's answer, the cost of all of them.
 
-    `order` is the presentation. Tokens are those of all attempts, the raw usage and the duration those of the last.
+    `order` is the presentation, and `meant` the skills that listed names of others stand for. Tokens are those of all
+    attempts, the raw usage and the duration those of the last.
     """
-    first, last = attempts[0], attempts[-1]
+    first, last, replies = attempts[0], attempts[-1], [each.reply for each in attempts]
     places = {name: place for place, name in enumerate(order, 1)}
-    ranking = last.answer.ranking
+    ranking = tuple(meant.get(name, name) for name in last.answer.ranking)
     target = prompt.target
     return RoutingResult(
         prompt_id=prompt.prompt_id,
         model=model,
         replication=replication,
-        status=last.status,
+        status=last.outcome,
         ranking=ranking,
         confidence=last.answer.confidence,
         rationale=last.answer.rationale,
         kinds=last.answer.kinds,
         notes=last.answer.notes,
         attempts=len(attempts),
-        first_status=first.status,
+        first_status=first.outcome,
         first_kinds=first.answer.kinds,
         target_position=places.get(target) if target not in (None, NONE) else None,
         picked_position=places.get(ranking[0]) if ranking and ranking[0] != NONE else None,
         resolved_model=last.reply.model,
         request_id=last.reply.request_id,
         stop_reason=last.reply.stop_reason,
-        usage=TokenUsage(
-            **replace(add_usage([each.reply.usage for each in attempts]), raw=last.reply.usage.raw).to_json()
-        ),
+        usage=structs.replace(sum_usage(replies), raw=last.reply.usage.raw),
         duration_ms=last.reply.duration_ms,
-        cost_usd=None if any(each.usd is None for each in attempts) else sum(each.usd or 0.0 for each in attempts),
+        cost_usd=sum_cost(replies),
         error=last.reply.error,
     )
 
@@ -191,28 +199,3 @@ def not_asked(prompt: Prompt, model: str, replication: int, error: str) -> Routi
     return RoutingResult(
         prompt.prompt_id, model, replication, gone, attempts=0, first_status=gone, cost_usd=0.0, error=error
     )
-
-
-def to_event(attempt: Attempt) -> AttemptReply:
-    """What the journal keeps of an attempt, from which `from_event` has the reply again."""
-    reply = attempt.reply
-    return AttemptReply(
-        **{name: getattr(reply, name) for name in _REPLY},
-        outcome=attempt.status,
-        kinds=attempt.answer.kinds,
-        raw_text=reply.text,
-        usage=TokenUsage(**reply.usage.to_json()),
-        cost_usd=attempt.usd,
-    )
-
-
-def from_event(event: Mapping[str, Any]) -> tuple[int, Reply] | None:
-    """A recorded attempt's number and its reply; None where the record does not hold one."""
-    try:
-        told = convert_record(event, RoutingAttempt)
-    except ValueError:
-        return None
-    if told.status is None or told.raw_text is None:
-        return None
-    usage = Usage(**asdict(told.usage))
-    return told.attempt, Reply(text=told.raw_text, usage=usage, **{name: getattr(told, name) for name in _REPLY})

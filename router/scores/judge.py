@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from skill_health.documents.router_manifest import CatalogueSkill, FrozenRouter, RouterManifest
 from skill_health.documents.router_report import Untested
+from skill_health.router.listing import shared_names
 from skill_health.router.plan.orders import Orders
 from skill_health.router.records import NONE, ListedSkill, Prompt, RoutingResult
 
@@ -30,6 +31,9 @@ class RoutingRunFacts:
     `prompts` are in the run's order; `clusters` gives each prompt the number of what is resampled with it, families
     counting as one. `shown` are the skills as listed, `omitted` those that the host leaves out. `untested` maps
     a prompt that has no right answer to count to a key of WHY.
+
+    Where models saw only what a first stage left, `depth` is how many skills that is, else 0, and `shortlists` are the
+    skills by prompt, the best first. `shared` are the listed names of several skills, with what tells those apart.
     """
 
     prompts: Mapping[str, Prompt]
@@ -41,6 +45,22 @@ class RoutingRunFacts:
     none_allowed: bool
     seed: int
     orders: Orders
+    shortlists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    depth: int = 0
+    shared: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    @property
+    def listed(self) -> int:
+        """How many skills a question lists at most."""
+        return min(self.depth, len(self.shown)) if self.depth else len(self.shown)
+
+    def asked(self, prompt_id: str) -> tuple[str, ...]:
+        """The skills that a prompt's question lists."""
+        return self.shortlists.get(prompt_id, ()) if self.depth else tuple(self.shown)
+
+    def lists(self, skill: str | None, prompt_id: str) -> bool:
+        """Whether a prompt's question lists a skill."""
+        return skill in self.shown and (not self.depth or skill in self.shortlists.get(prompt_id, ()))
 
     @property
     def tested(self) -> tuple[Prompt, ...]:
@@ -67,12 +87,28 @@ def read_facts(manifest: RouterManifest) -> RoutingRunFacts:
         none_allowed=none_allowed,
         seed=manifest.seed or 0,
         orders=manifest.orders,
+        shortlists=_shortlists(manifest),
+        depth=manifest.retrieval.k if manifest.retrieval else 0,
+        shared={name: frozenset(skills) for name, skills in shared_names(shown.values()).items()},
     )
+
+
+def _shortlists(manifest: RouterManifest) -> dict[str, tuple[str, ...]]:
+    if not manifest.retrieval:
+        return {}
+    names = [skill.name for skill in manifest.catalogue]
+    # A manifest that somebody has edited may say anything.
+    return {
+        prompt: tuple(names[at] for at in places if at < len(names))
+        for prompt, places in manifest.retrieval.shortlists.items()
+    }
 
 
 def _listed(skills: Iterable[CatalogueSkill]) -> dict[str, ListedSkill]:
     return {
-        skill.name: ListedSkill(skill.name, skill.text, skill.state, skill.description, path=skill.path)
+        skill.name: ListedSkill(
+            skill.name, skill.text, skill.state, skill.description, path=skill.path, shared=skill.shared
+        )
         for skill in skills
     }
 
@@ -95,7 +131,8 @@ class Judged:
 
     `picked` is the class that came first: a skill, NONE, or None where there is no valid answer. `rank` is the place
     of the right class in the ranking, from 1; None where it is not in it. `tested` is whether the prompt has a right
-    class to count. `cluster` numbers what is resampled as a whole.
+    class to count. `cluster` numbers what is resampled as a whole. `ambiguous` is whether what came first is a name
+    that the right skill shares with others: nobody can tell which was meant, so that it does not count as right.
     """
 
     prompt: Prompt
@@ -104,6 +141,7 @@ class Judged:
     tested: bool
     picked: str | None
     rank: int | None
+    ambiguous: bool = False
 
     @property
     def right(self) -> bool:
@@ -188,6 +226,9 @@ def _judged(facts: RoutingRunFacts, result: RoutingResult) -> Judged:
         tested=result.prompt_id not in facts.untested,
         picked=ranking[0] if ranking else None,
         rank=ranking.index(target) + 1 if target is not None and target in ranking else None,
+        ambiguous=bool(ranking)
+        and target in facts.shared.get(ranking[0], ())
+        and facts.lists(target, result.prompt_id),
     )
 
 

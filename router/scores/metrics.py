@@ -67,7 +67,7 @@ def _violates(row: Judged, deep: int) -> bool:
 
 
 def _stolen(row: Judged) -> bool:
-    return row.fired and not row.accepted
+    return row.fired and not row.accepted and not row.ambiguous
 
 
 _NO_NULL = "no prompt is labelled with none"

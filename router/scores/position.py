@@ -87,7 +87,6 @@ def positions(sheet: RunScores) -> dict[str, Tables]:
         for row in column.scored:
             if row.picked in facts.shown and column.model.kind != "local":
                 picks[row.prompt.prompt_id].setdefault(column.model.spec, []).append(row.result)
-    names = tuple(facts.shown)
     for prompt_id, by_model in picks.items():
         places: dict[tuple[str, int], Mapping[str, int]] = {}
         for spec, results in by_model.items():
@@ -99,9 +98,9 @@ def positions(sheet: RunScores) -> dict[str, Tables]:
             keys = [(spec if facts.orders == "plan" else "", result.replication) for result in results]
             for key in keys:
                 if key not in places:
-                    order = presentation(names, prompt_id, key[0], key[1], facts.seed, facts.orders)
+                    order = presentation(facts.asked(prompt_id), prompt_id, key[0], key[1], facts.seed, facts.orders)
                     places[key] = {name: at for at, name in enumerate(order, 1)}
-            own.append([[places[key][result.ranking[0]] for key in keys] for result in results])
+            own.append([[places[key].get(result.ranking[0], 0) for key in keys] for result in results])
             if any(own[-1][at][at] != result.picked_position for at, result in enumerate(results)):
                 del tables[spec]
     return dict(tables)
@@ -118,7 +117,7 @@ def position(column: ModelScores, facts: RoutingRunFacts, tables: Mapping[str, T
     return PositionBias(
         tv=_distance(column, facts, tables),
         slope=_slope(rows),
-        places=places(len(facts.shown), tables.get(column.model.spec, ()), rows),
+        places=places(facts.listed, tables.get(column.model.spec, ()), rows),
     )
 
 
@@ -129,7 +128,7 @@ def _distance(column: ModelScores, facts: RoutingRunFacts, tables: Mapping[str, 
         return left_out()
     from skill_health.stats.position import tv_position_test
 
-    return number(tv_position_test(tables[column.model.spec], len(facts.shown), seed=facts.seed))
+    return number(tv_position_test(tables[column.model.spec], facts.listed, seed=facts.seed))
 
 
 def _slope(rows: Sequence[Judged]) -> Figure:

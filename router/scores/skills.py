@@ -243,7 +243,7 @@ def thieves(rows: Iterable[Judged]) -> StealCounts:
     rows = [row for row in rows if row.tested]
     taken: defaultdict[str, list[Judged]] = defaultdict(list)
     for row in rows:
-        if row.picked is not None and row.fired and not row.accepted:
+        if row.picked is not None and row.fired and not (row.accepted or row.ambiguous):
             taken[row.picked].append(row)
     calls = Counter(row.cluster for row in rows)
     own = _own(rows)

@@ -14,6 +14,7 @@ from skill_health.router.scores.judge import NULL, WHY, ModelScores, RoutingRunF
 from skill_health.router.scores.metrics import PRIMARY
 from skill_health.router.splits import TRAIN
 from skill_health.stats.power import mde_paired, preliminary_reasons
+from skill_health.text.numbers import count
 
 EFFECT = 0.10
 """The difference in top-1 that a run is declared to be about; an interval whose half is wider is preliminary."""
@@ -87,12 +88,40 @@ def _notes(sheet: RunScores, manifest: RouterManifest) -> Iterator[str]:
     if unlisted:
         expect, they = ("expects", "it") if unlisted == 1 else ("expect", "they")
         yield f"{_prompts(unlisted)} {expect} a skill that is not listed: {they} cannot be answered right, and count as wrong."
+    yield from _stages(facts, manifest)
+    yield from _shared(facts)
     yield from _null(facts)
     absent = sum(_planned(column, facts) - len(column.results) for column in sheet.columns)
     if absent > 0:
         yield f"The run is not finished: {absent} call{'s have' if absent != 1 else ' has'} no result."
     if sheet.foreign:
         yield f"Left out were {sheet.foreign} results that are second ones, or of no prompt or model of this run."
+
+
+def _stages(facts: RoutingRunFacts, manifest: RouterManifest) -> Iterator[str]:
+    """What a reader must know of figures of two stages."""
+    frozen = manifest.retrieval
+    if not frozen:
+        return
+    read = f" from {_READ[frozen.index]}" if frozen.index in _READ else ""
+    yield (
+        f"Two stages: {frozen.router} left {facts.listed} of {count(len(facts.shown), 'skill')} for each prompt{read}, and "
+        "models saw only these. A right skill that it did not leave cannot be picked, and counts as wrong; figures are "
+        "not those of a model that sees the whole collection."
+    )
+
+
+def _shared(facts: RoutingRunFacts) -> Iterator[str]:
+    if not facts.shared:
+        return
+    groups = set(facts.shared.values())
+    expect = sum(any(prompt.expected in group for group in groups) for prompt in facts.tested)
+    yield (
+        f"{count(len(groups), 'name')} of {sum(map(len, groups))} skills: hosts list them by the same name, so models read and "
+        f"answer it, and nobody can tell which they mean. Such an answer is ambiguous and does not count as right "
+        f"({_prompts(expect)} expect one of these skills); top-1 could be higher by the share of ambiguous answers at "
+        "most. Routers that are computed here name folders, and count as usual."
+    )
 
 
 def _null(facts: RoutingRunFacts) -> Iterator[str]:

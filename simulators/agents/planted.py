@@ -138,12 +138,7 @@ def draw_load(
     elif first < habits.stray:
         opened = _other(names, str(near), other)
     failing = next(scripted.draw_units(habits.seed, prompt, turn[0], "attempt", turn[1]))
-    failure = ""
-    for outcome, share in habits.failures.items():
-        if (failing := failing - share) < 0:
-            failure = outcome
-            break
-    return DrawnLoad(opened, stays < habits.stay, failure)
+    return DrawnLoad(opened, stays < habits.stay, scripted.draw_failure(habits.failures, failing))
 
 
 def _other(names: tuple[str, ...], but: str, drawn: float) -> str:

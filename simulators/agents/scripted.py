@@ -312,7 +312,9 @@ def draw(
         turns=turns,
         tool_calls=turns - 1,
         duration_ms=duration,
-        failure=_failure(plan, next(draw_units(plan.seed, task_id, arm.name, replication, "attempt", attempt))),
+        failure=draw_failure(
+            plan.failures, next(draw_units(plan.seed, task_id, arm.name, replication, "attempt", attempt))
+        ),
     )
 
 
@@ -329,8 +331,9 @@ def _is_gone(targets: tuple[str, ...] | None, arm: Arm) -> bool:
     return arm.condition == LEAVE_OUT and arm.argument in (targets or ())
 
 
-def _failure(plan: ScriptPlan, drawn: float) -> str:
-    for outcome, share in plan.failures.items():
+def draw_failure(failures: Mapping[str, float], drawn: float) -> str:
+    """How a start fails, "" where it does not, by shares of outcomes and a number from 0 to 1."""
+    for outcome, share in failures.items():
         if (drawn := drawn - share) < 0:
             return outcome
     return ""

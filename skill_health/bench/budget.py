@@ -11,11 +11,10 @@ nano-dollars, so the order in which calls end changes no digit. Not thread-safe:
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
-from typing import Any
 
 _NANOS = 10**9
 
@@ -179,9 +178,3 @@ def beyond_caps(
     if max_usd is not None and usd is not None and usd > max_usd:
         found.append(f"the cap of ${max_usd:.4f} is below the forecast of ${usd:.4f}: the run will stop there")
     return found
-
-
-def spent_on(records: Iterable[Mapping[str, Any]], models: Collection[str]) -> tuple[int, float]:
-    """How many attempts the results of these models took, and their dollars as far as known."""
-    mine = [record for record in records if record["model"] in models]
-    return sum(record["attempts"] for record in mine), sum(record["cost_usd"] or 0.0 for record in mine)

@@ -14,17 +14,21 @@ from skill_health.lint.check import load_head, load_skill
 from skill_health.rules.routing._groups import name_key
 from skill_health.skill.model import Skill
 
-REFUSE, SKIP, BY_PATH = "refuse", "skip", "path"
+AS_LISTED, REFUSE, SKIP, BY_PATH = "as-listed", "refuse", "skip", "path"
 UNREADABLE = frozenset(("directory", "dangling", "loop", "unreadable"))
 _SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The listed name of a skill, and the other names a label may use: its plain name, and those of exact copies."""
+    """The listed name of a skill, and the other names a label may use: its plain name, and those of exact copies.
+
+    `shared` is "" unless others are listed by the same name: then it is that name, and `listed` tells them apart.
+    """
 
     listed: str
     others: tuple[str, ...] = ()
+    shared: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +41,17 @@ class NamedCollection:
 
 
 def name_skills(
-    skills: Iterable[Skill], plugins: Plugins, namesakes: str = REFUSE, plain: bool = False
+    skills: Iterable[Skill], plugins: Plugins, namesakes: str = AS_LISTED, plain: bool = False
 ) -> NamedCollection:
     """Name the skills of a collection, in the order of their paths.
 
-    Of skills with the same name and the same SKILL.md, one counts. Others that are listed by the same name are all
-    kept, for the catalogue to refuse, unless `namesakes` is "skip", which keeps one: the first of those with the fewest
-    folders in their path; or "path", which puts each one's folder before its name. If `plain`, names do not include
-    plugins.
+    Of skills with the same name and the same SKILL.md, one counts. What becomes of others that are listed by the same
+    name is for `namesakes` to say: "as-listed" keeps that name as the `shared` one of each, and puts its folder before
+    it to tell them apart; "refuse" keeps them all, for the catalogue to refuse; "skip" keeps one, the first of those
+    with the fewest folders in their path; "path" puts each one's folder before its name in the listing. If `plain`,
+    names have no plugins and stand for folders that a program makes: "as-listed" is then "refuse".
     """
+    namesakes = REFUSE if plain and namesakes == AS_LISTED else namesakes
     ordered = sorted(skills, key=lambda skill: (skill.path.count("/"), skill.path))
     called = {skill.path: (plain_name(skill), plugins.qualify(skill.folder, plain_name(skill))) for skill in ordered}
     listed = {path: names[not plain] for path, names in called.items()}
@@ -53,15 +59,17 @@ def name_skills(
     left: dict[str, list[Skill]] = {}
     if namesakes == SKIP:
         single, left = _first_of(single, lambda skill: name_key(listed[skill.path]))
-    if namesakes == BY_PATH:
-        shared = Counter(name_key(listed[skill.path]) for skill in single)
-        placed = {skill.path: _with_place(skill) for skill in single if shared[name_key(listed[skill.path])] > 1}
+    shared: dict[str, str] = {}
+    if namesakes in (BY_PATH, AS_LISTED):
+        placed = _placed(single, listed, namesakes == AS_LISTED)
+        shared = {path: listed[path] for path in placed} if namesakes == AS_LISTED else {}
         listed |= placed
     names = {}
     for skill in single:
         own = listed[skill.path]
         others = [name for one in (skill, *copies.get(skill.path, ())) for name in called[one.path]]
-        names[skill.path] = Names(own, tuple(name for name in dict.fromkeys(others) if name != own))
+        others = [name for name in dict.fromkeys(others) if name != own]
+        names[skill.path] = Names(own, tuple(others), shared.get(skill.path, ""))
     notes = (
         *left_out(copies, "name and SKILL.md are those of another"),
         *left_out(left, "another is listed by the same name"),
@@ -72,6 +80,22 @@ def name_skills(
 def plain_name(skill: Skill) -> str:
     """The name of a skill as in its own file, on one line."""
     return " ".join(skill.name.split())
+
+
+def _placed(skills: Sequence[Skill], listed: Mapping[str, str], told: bool) -> dict[str, str]:
+    """The names that tell skills apart which are listed by one name, by their paths.
+
+    They have the whole folder in front where less leaves two alike and, with `told`, at the root as well.
+    """
+    several = Counter(name_key(listed[skill.path]) for skill in skills)
+    alike = [skill for skill in skills if several[name_key(listed[skill.path])] > 1]
+    short = {skill.path: _with_place(skill) for skill in alike}
+    taken = Counter(name_key(short.get(skill.path, listed[skill.path])) for skill in skills)
+    clear = {path for path, name in short.items() if taken[name_key(name)] == 1 and not (told and name == listed[path])}
+    return {
+        skill.path: short[skill.path] if skill.path in clear else f"{skill.folder or '.'}:{plain_name(skill)}"
+        for skill in alike
+    }
 
 
 def _with_place(skill: Skill) -> str:

@@ -14,7 +14,7 @@ from skill_health.core.errors import CLEAN, FINDINGS, INTERRUPTED, AbortedError
 from skill_health.core.files import here
 
 if TYPE_CHECKING:
-    from skill_health.bench.schedule import RunOutcome
+    from skill_health.bench.run.conduct import RunOutcome
 
 
 def print_lines(lines: Iterable[str]) -> None:
@@ -40,7 +40,7 @@ def finish(
 
     Raises AbortedError if it is incomplete.
     """
-    from skill_health.bench.schedule import INTERRUPTED as BY_USER
+    from skill_health.bench.run.schedule import INTERRUPTED as BY_USER
     from skill_health.text.terminal import clean
 
     if text and sys.stdout is not None:
@@ -90,3 +90,24 @@ def all_of(options: tuple[Callable[[Function], Function], ...]) -> Callable[[Fun
         return function
 
     return decorate
+
+
+comparison_options = all_of((
+    click.option("--format", "format_", type=click.Choice(["text", "md", "json"]), default="text", help="What to print."),
+    click.option("--out", metavar="DIR",
+        help="Folder of the reports that the runs are in (from the configuration, else reports).",
+    ),
+    click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found."),
+))  # fmt: skip
+
+
+def compared_models(baseline: str | None, model: str | None, against: str | None, what: str) -> tuple[str, str] | None:
+    """The models of a run and its baseline that are compared, None for all that both have; `what` is the word for one.
+
+    Raises click.UsageError where that leaves nothing to compare.
+    """
+    if against and not model:
+        raise click.UsageError(f"--against needs --model: which {what} of RUN is compared with it?")
+    if not baseline and not against:
+        raise click.UsageError(f"with what? Name a BASELINE, or two {what}s of RUN by --model and --against")
+    return (model, against or model) if model else None

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple
+from xml.sax.saxutils import escape, quoteattr
 
 from skill_health.core.files import write_text
 from skill_health.core.plugins import plugin_names
@@ -81,3 +82,37 @@ def _cell(value: Any) -> Any:
         return value
     shown = table_line(value)
     return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown
+
+
+# Two characters that XML cannot hold and that are neither controls nor halves of a pair.
+_NEVER = str.maketrans({"\ufffe": "\\ufffe", "\uffff": "\\uffff"})
+
+
+def junit_document(suites: Iterable[str]) -> str:
+    """JUnit XML of these suites."""
+    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>", *suites, "</testsuites>"]) + "\n"
+
+
+def junit_suite(name: str, cases: Sequence[str], created: str | None, said: str) -> str:
+    """A suite of cases, with what they do not say; `created` is a time in UTC, None where it is not known."""
+    failures, skipped = (sum(f"<{word}" in case for case in cases) for word in ("failure", "skipped"))
+    when = f" timestamp={xml_attribute(created.removesuffix('Z'))}" if created else ""
+    head = (
+        f'<testsuite name={xml_attribute(name)} tests="{len(cases)}" failures="{failures}" errors="0" '
+        f'skipped="{skipped}"{when}>'
+    )
+    return "\n".join([head, *cases, f"<system-out>{xml_text(said)}</system-out>", "</testsuite>"])
+
+
+def xml_text(text: str) -> str:
+    """Text between tags."""
+    return escape("\n".join(map(_safe, text.split("\n"))))
+
+
+def xml_attribute(text: str) -> str:
+    """A value in its quotes."""
+    return quoteattr(_safe(text))
+
+
+def _safe(text: str) -> str:
+    return table_line(text).translate(_NEVER)

@@ -98,7 +98,7 @@ class LintOptions:
     ] = False
     no_cache: Annotated[bool, {"help": "Neither read nor write the cache."}] = False
     paranoid: Annotated[bool, {"help": "Use the cache, but read every file to see whether it has changed."}] = False
-    jobs: Annotated[int, {"range": (0, None), "help": "Worker processes (0: as many as pay off)."}] = 0
+    jobs: Annotated[int, {"range": (0, None), "help": "Worker processes (0: automatic)."}] = 0
     as_of: Annotated[date | None, {"metavar": "DATE", "help": "Judge the age of claims as of this day (today)."}] = None
     profile: Annotated[str | None, {"metavar": "NAME", "help": "Scoring profile: standard, plan or plan-v2.3.0."}] = (
         None
@@ -171,7 +171,10 @@ def _check_paths(paths: tuple[str, ...], options: LintOptions, shards: Sequence[
 
         plan = fix(paths, root, config, options.unsafe_fixes, options.diff, options.color, options.min_severity)
         if options.diff:
-            return FINDINGS if plan.changes or plan.renames else CLEAN
+            if plan.changes or plan.renames:
+                return FINDINGS
+            echo("skill-health: no fix to show\n", err=True)
+            return CLEAN
     return _report(paths, root, config, options, shards)
 
 
@@ -255,7 +258,7 @@ def _judge_change(paths: Sequence[str], options: LintOptions) -> int | None:
 def _report(paths: Sequence[str], root: str, config: Config, options: LintOptions, shards: Sequence[str]) -> int:
     from skill_health.lint.pipeline import lint
 
-    score = options.score or bool(options.report) or config.fail_under > 0
+    score = options.score or bool(options.report) or config.fail_under > 0 or options.write_baseline is not None
     as_of = options.as_of or date.today()
     facts = score or options.check_urls
     report, result = lint(

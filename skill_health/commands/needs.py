@@ -34,7 +34,7 @@ def command(paths: tuple[str, ...], format_: str, config_file: str | None) -> in
     root, config = configure(paths, config_file, {})
     discovery = discover(paths, config, root)
     asked = tuple(entry for entry in discovery.entries if entry.target)
-    found = needs_of_collection(discovery._replace(entries=asked), processors())
+    found = needs_of_collection(discovery.root, asked, processors())
     if not found:
         raise UsageError(
             f"no skill below {', '.join(paths)}: a skill is a folder with a SKILL.md (see exclude, .gitignore)"

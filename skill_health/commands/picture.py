@@ -83,8 +83,8 @@ def _write(picture: Any, file: str, dark: bool, scale: float) -> None:
 
         drawn = svg_file(picture, dark).encode() if file.lower().endswith(".svg") else png(picture, scale, dark)
     except ImportError as error:
-        from skill_health.core.extras import installation
+        from skill_health.core.extras import tell_missing
 
-        raise UsageError(f"a picture needs {error.name}: {installation('report')}") from error
+        raise UsageError(tell_missing("a picture", "report", error.name or "")) from error
     check(file, drawn[:_HEAD])
     write_bytes(file, drawn)

@@ -31,8 +31,6 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], port: int, open_: boo
     It is rebuilt, and reloads itself, when a skill, a registry, a task, the configuration, a history or a report
     changes. Below /drafts are the drafts that wait for a decision; nothing is written but what is decided there.
     """
-    import gc
-
     from skill_health.page.request import PageOptions
     from skill_health.page.serving.server import Server
     from skill_health.page.serving.site import site
@@ -53,8 +51,6 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], port: int, open_: boo
 
     live, folder = site(paths, given, day)
     with Server(live, folder, port, drafts=drafts) as server:
-        # A process that lives on has to clean up behind itself, unlike one that runs a hook.
-        gc.enable()
         live.refresh(strict=True)
         echo(f"{server.url} shows the page; press Ctrl-C to stop\n")
         if sys.stdout is not None:

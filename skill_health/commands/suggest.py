@@ -47,7 +47,7 @@ def command() -> None:
     help="Models that measure and decide, as `router models` names them.",
 )
 @click.option("--reps", type=click.IntRange(1, 1000), metavar="N", help="How often --models are asked each prompt (3).")
-@click.option("--despite-check", is_flag=True, help="Go on where the instrument check fails for one of --models.")
+@click.option("--despite-check", is_flag=True, help="Continue even if the instrument check fails for one of --models.")
 @click.option("--collection", metavar="PATH", help="The collection around the skill (found from it, else here).")
 @click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
 @namesakes_options
@@ -114,7 +114,11 @@ def _open_panel(bench: SuggestionBench, options: dict[str, Any]) -> ModelPanel:
     from skill_health.router.run.conduct import RouterRunOptions
 
     limits = RouterRunOptions(
-        options["max_runs"], options["max_usd"], options["concurrency"], options["despite_check"], options["quiet"]
+        options["max_runs"],
+        options["max_usd"],
+        options["concurrency"],
+        quiet=options["quiet"],
+        despite_check=options["despite_check"],
     )
     terms = PanelTerms(
         options["time"], options["anew"], limits, options["uncapped"], keyless=options["dry_run"], stream=sys.stderr
@@ -157,9 +161,7 @@ def _ask(bench: SuggestionBench, options: dict[str, Any]) -> list[DescriptionCan
     print_lines(forecast_lines(prepared, options["max_runs"], options["max_usd"]))
     if options["dry_run"]:
         return []
-    terms = DraftingTerms(
-        options["max_runs"], options["max_usd"], options["concurrency"], options["uncapped"], options["quiet"]
-    )
+    terms = DraftingTerms.of(options)
     refuse_uncapped_drafting(prepared, terms)
     ended = conduct_drafting(prepared, terms, sys.stderr)
     if ended.left and ended.reason == "interrupted":

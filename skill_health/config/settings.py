@@ -126,6 +126,8 @@ class RouterSettings(NamedTuple):
 
     `false_fires` is the share of prompts without a skill that local routers may answer with one, as far as the prompts
     that their threshold is chosen on can say; at 1 the threshold is chosen by `abstention`.
+
+    Above 0, `retrieve` is how many skills the free router `retriever` leaves for a model to choose from.
     """
 
     models: tuple[str, ...] = ("lexical",)
@@ -136,7 +138,9 @@ class RouterSettings(NamedTuple):
     listing: str = "full"
     template: str = "none"
     indexing: str = "description"
-    namesakes: str = "refuse"
+    namesakes: str = "as-listed"
+    retrieve: int = 0
+    retriever: str = "hybrid"
     controls: int = 20
     max_loss: float = 0.02
     found: float = 0.5

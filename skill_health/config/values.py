@@ -105,10 +105,12 @@ SEVERITIES = ("error", "warning", "info")
 CHOICES = {
     "fail-on": (*SEVERITIES, "never"), "needs-work": (*SEVERITIES, "never"), "router.mode": ("text", "json_schema"),
     "router.abstention": ("most-right", "balanced"), "router.indexing": ("description", "body", "content"),
-    "router.namesakes": ("refuse", "skip", "path"), "effectiveness.hint": ("no", "also", "only"),
+    "router.namesakes": ("as-listed", "refuse", "skip", "path"), "effectiveness.hint": ("no", "also", "only"),
     "effectiveness.network": ("gateway", "scripts", "all"),
 }  # fmt: skip
-NOT_EMPTY = frozenset(("profile", "daily.reports", "per-path.glob", "router.listing", "router.template"))
+NOT_EMPTY = frozenset(
+    ("profile", "daily.reports", "per-path.glob", "router.listing", "router.template", "router.retriever")
+)
 PROVIDER_POSITIVE = ("concurrency", "max-output-tokens", "timeout", "idle-timeout")
 # Whole numbers may be 0 except these; every other number of the configuration is a share.
 AT_LEAST_ONE = frozenset(

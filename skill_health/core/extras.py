@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from importlib.util import find_spec
 
 from skill_health.core.errors import UsageError
@@ -20,6 +21,24 @@ MODULES = {
 STATISTICS = ("numpy", "scipy")
 
 
+@cache
+def documentation() -> str:
+    """Where the documentation of this installation is, as its metadata says; "" where they do not."""
+    from importlib.metadata import PackageNotFoundError, metadata
+
+    try:
+        addresses = metadata(NAME).get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return ""
+    found = dict(each.partition(", ")[::2] for each in addresses)
+    return str(found.get("Documentation", ""))
+
+
+def rule_page(code: str) -> str:
+    """The address of the page of a rule of ours; "" where the documentation has none."""
+    return f"{documentation()}/rules/{code}.md" if documentation() else ""
+
+
 def missing_modules(modules: tuple[str, ...]) -> tuple[str, ...]:
     """The top-level modules of these that cannot be imported here."""
     return tuple(name for name in modules if find_spec(name) is None)
@@ -29,7 +48,13 @@ def require_modules(what: str, modules: tuple[str, ...]) -> None:
     """Raise UsageError, which names the extra and how to install it, if one of the modules is missing."""
     missing = missing_modules(modules)
     if missing:
-        raise UsageError(f"{what} needs {', '.join(missing)}: {installation(extra_of(missing[0]))}")
+        raise UsageError(tell_missing(what, extra_of(missing[0]), *missing))
+
+
+def tell_missing(what: str, extra: str, *modules: str) -> str:
+    """One line: what cannot run, the extra that it needs, what of that is not there, and how to install it."""
+    named = f" ({', '.join(modules)})" if modules else ""
+    return f"{what} needs the extra {extra}{named}: {installation(extra)}"
 
 
 def extra_of(module: str) -> str:

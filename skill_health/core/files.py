@@ -30,6 +30,15 @@ def here(path: str) -> str:
     return path if short == os.pardir or short.startswith(os.pardir + os.sep) else short
 
 
+def file_state(path: str) -> str:
+    """What differs when a file is another one or was written to, without a look into it; "" where it is not there."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return ""
+    return f"{status.st_mtime_ns} {status.st_size} {status.st_ino} {status.st_mode}"
+
+
 def open_regular(path: str, links: bool = True) -> int:
     """A handle to read a regular file; with `links` False no link. Raises OSError for anything else.
 

@@ -9,12 +9,18 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
 
-from skill_health.core.errors import UsageError
+from skill_health.core.errors import AbortedError, UsageError
 from skill_health.core.files import open_regular
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 try:
     # Loading OpenSSL takes longer than all that is hashed here.
@@ -41,6 +47,8 @@ _ENTRY = re.compile(
 _POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:[^\n]*\n)*?oid sha256:([0-9a-f]{64})\n")
 _POINTER_BYTES = 1024
 _CHUNK = 1 << 20
+_NO_GIT = "git is needed for this, and is not installed"
+_TICK = 0.2
 _PATIENCE = 300.0
 """Seconds. In an unpacked archive, what git reads may be a pipe that nobody writes to."""
 
@@ -244,28 +252,101 @@ def open_repository(top: str) -> GitRepository:
     return GitRepository(top, os.fsdecode(done.output.rstrip(b"\n")))
 
 
+def read_head_commit(top: str) -> str:
+    """The id of the commit that is checked out in the work tree which begins at `top`, "" before the first one.
+
+    That is one call of git. Raises UsageError, as `open_repository`.
+    """
+    done = _run("-C", top, "rev-parse", "--absolute-git-dir", "HEAD^{commit}")
+    folder, _, rest = done.output.partition(b"\n")
+    if not folder:
+        raise UsageError(f"git cannot read the repository: {done.reason}")
+    return "" if done.code else rest.decode("ascii", "replace").strip()
+
+
+def run_watched(
+    arguments: Sequence[str], variables: Mapping[str, str], seconds: float, most: int, complain: Callable[[], str]
+) -> GitOutput:
+    """Run git with these variables on top of ours, and end it, with all that it has started, where it goes too far.
+
+    That is after so many seconds, with more than `most` bytes of output, or when `complain`, which is asked again and
+    again, says something. Raises AbortedError then, UsageError where git is not installed.
+    """
+    import subprocess
+    import tempfile
+
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        try:
+            process = subprocess.Popen(
+                ["git", *_SAFE, *arguments],
+                env={**_environment(), **variables},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=errors,
+                start_new_session=True,
+            )
+        except OSError:
+            raise UsageError(_NO_GIT) from None
+        end = time.monotonic() + seconds
+        try:
+            while process.poll() is None:
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(_TICK)
+                why = complain()
+                if max(os.fstat(each.fileno()).st_size for each in (output, errors)) > most:
+                    why = "git's answer is too long"
+                elif process.poll() is None and time.monotonic() > end:
+                    why = f"git has not answered for {seconds:g} seconds"
+                if why:
+                    raise AbortedError(why)
+        finally:
+            _end(process)
+        for each in (output, errors):
+            each.seek(0)
+        code = process.returncode
+        return GitOutput(code, output.read(most), _reason(errors.read(most)) if code else "")
+
+
+def _end(process: Popen[bytes]) -> None:
+    """End a call and what it has started; nothing where it has ended by itself."""
+    if process.poll() is None:
+        with suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()
+        process.wait()
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name not in _OTHER} | _ENVIRONMENT
+
+
 def _run(*arguments: str, given: bytes = b"") -> GitOutput:
     import subprocess
 
-    environment = {name: value for name, value in os.environ.items() if name not in _OTHER} | _ENVIRONMENT
     try:
         done = subprocess.run(
             ["git", *_SAFE, *arguments],
             input=given,
             capture_output=True,
             check=False,
-            env=environment,
+            env=_environment(),
             timeout=_PATIENCE,
         )
     except subprocess.TimeoutExpired:
         raise UsageError(f"git has not answered for {_PATIENCE:g} seconds: is the repository damaged?") from None
     except OSError:
-        raise UsageError("git is needed for this, and is not installed") from None
+        raise UsageError(_NO_GIT) from None
     if not done.returncode:
         return GitOutput(0, done.stdout)
-    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
-    return GitOutput(done.returncode, done.stdout, next(iter([*fatal, *lines[-1:]]), "no reason given"))
+    return GitOutput(done.returncode, done.stdout, _reason(done.stderr))
+
+
+def _reason(said: bytes) -> str:
+    """Why git failed, by what it said: its first complaint, with the next line where it goes on there."""
+    lines = said.decode("utf-8", "replace").strip().splitlines()
+    told = next((at for at, line in enumerate(lines) if line.startswith(("fatal:", "error:"))), len(lines) - 1)
+    if told < 0:
+        return "no reason given"
+    return " ".join(lines[told : told + 2]) if lines[told].rstrip().endswith(":") else lines[told]
 
 
 def blob_id(like: bytes, data: bytes) -> bytes:

@@ -109,7 +109,14 @@ def compare_states(request: DeltaRequest) -> DeltaReport:
     skills = tuple(each for each in _skills(request, changes, then, now, *findings) if _is_named(each, inner))
     routing: tuple[RoutingDelta, ...] = ()
     if then.listed and now.listed and changed_skills(then.listed.shown, now.listed.shown):
-        prompts = prompts_of_both(then.listed, now.listed, discovery, config, request.prompts)
+        unread = "descriptions have changed, and there are no labelled prompts to route over both states"
+        try:
+            prompts = prompts_of_both(then.listed, now.listed, discovery, config, request.prompts)
+        except UsageError as error:
+            # A label may be clear in one state only, as where a branch adds a skill of the same name.
+            if request.prompts:
+                raise
+            prompts, unread = (), f"routing is not compared: {error}"
         if prompts:
             effects = [edit_effect(each, config.router, then.listed, now.listed, prompts) for each in request.routers]
             routing = tuple(
@@ -129,7 +136,7 @@ def compare_states(request: DeltaRequest) -> DeltaReport:
                 for each in effects
             )
         else:
-            notes.append("descriptions have changed, and there are no labelled prompts to route over both states")
+            notes.append(unread)
     measured: tuple[DeltaMeasurement, ...] = ()
     reused = 0
     if any(entry.target for entry in discovery.entries):

@@ -128,7 +128,12 @@ def read_ignores(top: str, folder: str) -> tuple[Patterns, ...]:
 
 def read_exclude(top: str) -> tuple[Patterns, ...]:
     """The same for the ignore file that git keeps beside a work tree, `info/exclude`."""
-    return _read(os.path.join(_git_folder(top), "info", "exclude"), 0)
+    return _read(exclude_file(top), 0)
+
+
+def exclude_file(top: str) -> str:
+    """The path of that file, whether it exists or not."""
+    return os.path.join(_git_folder(top), "info", "exclude")
 
 
 def _read(path: str, cut: int) -> tuple[Patterns, ...]:

@@ -14,7 +14,8 @@ from skill_health.documents.skill_record import MeasuredPair, SkillRouted
 class RoutingFacts(NamedTuple):
     """What is known of a routing run, as far as its figures depend on it.
 
-    `selection` is "all" if all prompts were asked. `trusted` is False if the instrument check failed.
+    `selection` is "all" if all prompts were asked, `trusted` False if the instrument check failed, and `retrieved` how
+    many skills a first stage left for each prompt, 0 where there was none.
     """
 
     simulated: bool
@@ -23,6 +24,19 @@ class RoutingFacts(NamedTuple):
     trusted: bool | None
     selection: str
     preliminary: Sequence[str] = ()
+    retrieved: int = 0
+
+
+class LoadFacts(NamedTuple):
+    """What is known of a run of live agents, as far as its figures depend on it.
+
+    `changed` says whether descriptions are others now, or which.
+    """
+
+    simulated: bool
+    changed: bool | Sequence[str]
+    unproved: str
+    preliminary: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +44,8 @@ class CaveatKind:
     """A caveat in words, and when figures have it.
 
     `word` is its mark on the page, `meaning` its line in the legend, `phrase` what sentences and tables of text call it
-    ("" for the word), and `sign` its character in narrow tables of text ("" for none). `routing` and `effect` give the
-    reasons, or whether it applies.
+    ("" for the word), and `sign` its character in narrow tables of text ("" for none). `routing`, `effect` and `loads`
+    give the reasons, or whether it applies.
     """
 
     word: str
@@ -40,6 +54,7 @@ class CaveatKind:
     sign: str = ""
     routing: Callable[[RoutingFacts], bool | Sequence[str]] = lambda _: False
     effect: Callable[[ModelEffect | MeasuredPair], bool | Sequence[str]] = lambda _: False
+    loads: Callable[[LoadFacts], bool | Sequence[str]] = lambda _: False
 
 
 class Caveat(Enum):
@@ -51,6 +66,7 @@ class Caveat(Enum):
         sign="~",
         routing=lambda run: run.simulated,
         effect=lambda run: run.simulated,
+        loads=lambda run: run.simulated,
     )
     LOCAL = CaveatKind(
         "local",
@@ -66,12 +82,19 @@ class Caveat(Enum):
         sign="*",
         routing=lambda run: run.changed,
         effect=lambda run: bool(run.changed),
+        loads=lambda run: run.changed,
     )
     PARTIAL = CaveatKind(
         "subset",
         "measured over a part of the prompts only",
         "some prompts only",
         routing=lambda run: run.selection != "all",
+    )
+    SHORTLIST = CaveatKind(
+        "shortlist",
+        "the model saw only the few skills that a free router had found for each request",
+        "of a shortlist",
+        routing=lambda run: [f"{run.retrieved} skills"] if run.retrieved else False,
     )
     UNTRUSTED = CaveatKind(
         "untrusted",
@@ -89,12 +112,14 @@ class Caveat(Enum):
         "the agent asks its own servers: nobody saw which skills it was offered, and its tokens are its own count",
         sign="?",
         effect=lambda run: [run.unproved] if run.unproved else False,
+        loads=lambda run: [run.unproved] if run.unproved else False,
     )
     PRELIMINARY = CaveatKind(
         "preliminary",
         "too few tasks or too wide an interval for a conclusion",
         routing=lambda run: run.preliminary,
         effect=lambda run: run.preliminary,
+        loads=lambda run: run.preliminary,
     )
 
     @property
@@ -122,12 +147,18 @@ def find_routing_caveats(run: RoutingFacts) -> tuple[FoundCaveat, ...]:
 
 def find_skill_caveats(run: SkillRouted) -> tuple[FoundCaveat, ...]:
     """The caveats of a skill's figures in a routing run."""
-    return find_routing_caveats(RoutingFacts(run.simulated, run.local, bool(run.changed), run.trusted, run.selection))
+    facts = RoutingFacts(run.simulated, run.local, bool(run.changed), run.trusted, run.selection)
+    return find_routing_caveats(facts._replace(retrieved=run.retrieved))
 
 
 def find_effect_caveats(run: ModelEffect | MeasuredPair) -> tuple[FoundCaveat, ...]:
     """The caveats of an effect, or of two skills together."""
     return _found((caveat, caveat.value.effect(run)) for caveat in Caveat)
+
+
+def find_load_caveats(run: LoadFacts) -> tuple[FoundCaveat, ...]:
+    """The caveats of how often live agents load skills."""
+    return _found((caveat, caveat.value.loads(run)) for caveat in Caveat)
 
 
 def _found(told: Iterable[tuple[Caveat, bool | Sequence[str]]]) -> tuple[FoundCaveat, ...]:

@@ -170,7 +170,7 @@ class ComparedArm(Record, frozen=True, kw_only=True):
     delta: ContrastFigure
     """The mean over tasks of the change, as a share, with the interval of the bootstrap by task."""
     t: IntervalEnds | None
-    """Student's interval, widened by one more task that differs.
+    """Student's interval, widened where most tasks are alike.
 
     It decides below 30 tasks, and is null from there on and where there is none.
     """

@@ -285,7 +285,7 @@ class ArmContrast(Record, frozen=True, kw_only=True):
     sign-flip test.
     """
     t: IntervalEnds | None
-    """Student's 95 % interval beside it, below 30 tasks, widened by one more task that differs; null from there on and
+    """Student's 95 % interval beside it, below 30 tasks, widened where most tasks are alike; null from there on and
     where there is none.
     """
     wilcoxon_p: Share | None

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar
 
-from msgspec import Meta
-
-from skill_health.documents._record import Amount, Count
-from skill_health.documents.router_attempt import AttemptReply
+from skill_health.documents._record import Count
+from skill_health.documents.router_attempt import ModelAttempt
 
 
-class JudgeAttempt(AttemptReply, frozen=True, kw_only=True, omit_defaults=True):
+class JudgeAttempt(ModelAttempt, frozen=True, kw_only=True, omit_defaults=True):
     """One line of attempts.jsonl: the start or the end of one request to a judge.
 
     From the ends a lost result is had again.
@@ -18,13 +16,5 @@ class JudgeAttempt(AttemptReply, frozen=True, kw_only=True, omit_defaults=True):
 
     ID: ClassVar = "skill-health/judging-attempt/1"
 
-    event: Literal["start", "end"]
-    """start before the request is sent, end when its outcome is known."""
     key: tuple[str, str, str, Count, str, Count]
     """task, model, arm and replication of the trial (of a pair, of the one shown as A), judge and vote."""
-    attempt: Annotated[int, Meta(ge=1)]
-    """Counted from 1."""
-    at: str = ""
-    """When, in UTC."""
-    reserved_usd: Amount | None = None
-    """start: what the request can cost at most; it counts as spent until the end is known."""

@@ -157,8 +157,8 @@ class VerdictRecord(Record, frozen=True, kw_only=True):
     """The verdict: fail, needs work, passing or not measured."""
     detail: str
     """What was found, in a word or two; empty where the grade says it all."""
-    question: Annotated[int, Meta(ge=1, le=4)]
-    """Which of the four questions it answers."""
+    question: Annotated[int, Meta(ge=1, le=5)]
+    """Which of the four questions it answers; 5: whether live agents load the skill."""
     reason: str
     """Why, with the figures."""
     advice: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta
 
@@ -41,7 +41,21 @@ class AttemptReply(OpenRecord, frozen=True, kw_only=True, omit_defaults=False):
     """end: what ends the whole run (quota, auth), or empty."""
 
 
-class RoutingAttempt(AttemptReply, frozen=True, kw_only=True, omit_defaults=True):
+class ModelAttempt(AttemptReply, frozen=True, kw_only=True, omit_defaults=True):
+    """The start or the end of one request to a model. From the ends a lost result is had again."""
+
+    event: Literal["start", "end"]
+    """start before the request is sent, end when its outcome is known."""
+    key: tuple[Any, ...]
+    attempt: Annotated[int, Meta(ge=1)]
+    """Counted from 1."""
+    at: str = ""
+    """When, in UTC."""
+    reserved_usd: Amount | None = None
+    """start: what the request can cost at most; it counts as spent until the end is known."""
+
+
+class RoutingAttempt(ModelAttempt, frozen=True, kw_only=True, omit_defaults=True):
     """One line of attempts.jsonl: the start or the end of one request to a model.
 
     From the ends a lost result is had again.
@@ -49,13 +63,5 @@ class RoutingAttempt(AttemptReply, frozen=True, kw_only=True, omit_defaults=True
 
     ID: ClassVar = "skill-health/router-attempt/1"
 
-    event: Literal["start", "end"]
-    """start before the request is sent, end when its outcome is known."""
     key: tuple[str, str, Count]
     """prompt, model and replication."""
-    attempt: Annotated[int, Meta(ge=1)]
-    """Counted from 1."""
-    at: str = ""
-    """When, in UTC."""
-    reserved_usd: Amount | None = None
-    """start: what the request can cost at most; it counts as spent until the end is known."""

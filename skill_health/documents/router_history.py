@@ -111,6 +111,10 @@ class RouterHistorySettings(Record, frozen=True, kw_only=True):
     orders: str
     index: str | None
     seed: int | None
+    retrieve: Count = 0
+    """How many skills a first stage left for each prompt; 0 where there was none."""
+    retriever: str = ""
+    """The first stage."""
 
 
 class RouterHistoryMetrics(Record, frozen=True, kw_only=True):
@@ -194,6 +198,8 @@ class ModelRouting(Record, frozen=True, kw_only=True):
     """Skills with another description now than in that run; null where that is not known."""
     coverage: Share | None
     """n of planned; null where nothing was planned."""
+    retrieved: Count = 0
+    """How many skills a first stage left for each prompt; 0 where there was none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +259,7 @@ def _routing(
         model=line.model, time=line.time or "", run_id=line.run_id, top1=top1.value, low=top1.low, high=top1.high,
         top1_n=top1.n, n=line.n, planned=line.planned, selection=line.selection, simulated=line.simulated,
         trusted=line.trusted, changed=changed, coverage=line.n / line.planned if line.planned else None,
+        retrieved=line.settings.retrieve,
     )  # fmt: skip
 
 

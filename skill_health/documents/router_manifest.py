@@ -72,6 +72,8 @@ class RouterManifest(OpenRecord, frozen=True, kw_only=True, omit_defaults=False)
     """The skills of the collection that are not shown."""
     gaps: tuple[LabelGap, ...] | UnsetType = UNSET
     """Skills whose files say what their descriptions lack."""
+    retrieval: FrozenRetrieval | UnsetType = UNSET
+    """What was retrieved for each prompt, where a model sees only that."""
 
 
 class FrozenTemplate(OpenRecord, frozen=True, kw_only=True):
@@ -84,6 +86,21 @@ class FrozenTemplate(OpenRecord, frozen=True, kw_only=True):
     """A hash of what is sent; null where that is not known."""
     none_allowed: bool
     """Whether an answer may say that no skill applies."""
+
+
+class FrozenRetrieval(OpenRecord, frozen=True, kw_only=True):
+    """The first of two stages: a free router that leaves a few skills for the models to choose from."""
+
+    k: Annotated[int, Meta(ge=1)]
+    """How many skills each prompt is shown, or all where there are fewer."""
+    router: Name
+    """The free router."""
+    index: RouterIndex
+    """What it reads of a skill."""
+    settings: Mapping[str, Any]
+    """What else is needed to repeat it."""
+    shortlists: Mapping[str, tuple[Count, ...]]
+    """For each prompt the places of the skills in `catalogue`, from 0, the best first."""
 
 
 class FrozenRouter(OpenRecord, frozen=True, kw_only=True):
@@ -113,6 +130,8 @@ class CatalogueSkill(OpenRecord, frozen=True, kw_only=True):
     """The whole description."""
     path: str
     """SKILL.md, relative to the root."""
+    shared: str = ""
+    """The name that it is listed by where others are as well; `name` then tells it from them by its folder."""
 
 
 class Prompt(OpenRecord, frozen=True, omit_defaults=False):

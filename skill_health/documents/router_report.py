@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from msgspec import Meta, field
+from msgspec import UNSET, Meta, UnsetType, field
 
 from skill_health.documents._record import Count, Figure, Record, Share
 from skill_health.documents.router_manifest import FrozenSelection, FrozenTemplate, LabelGap, RouterKind
@@ -46,6 +46,52 @@ class RouterReport(Record, frozen=True, kw_only=True):
     """The 200 most frequent confusions of two skills."""
     prompts: tuple[PromptReport, ...]
     """All prompts in the run's order."""
+    retrieval: RetrievalReport | UnsetType = UNSET
+    """The first stage, where models saw only what it left."""
+    shared: tuple[SharedName, ...] = ()
+    """The names that several skills are listed by."""
+
+
+class RetrievalReport(Record, frozen=True, kw_only=True):
+    """How often the first of two stages leaves the right skill for the second to choose."""
+
+    k: Count
+    """How many skills each prompt is shown."""
+    router: str
+    """The free router."""
+    index: str
+    """What it reads of a skill."""
+    recall: tuple[RecallAt, ...]
+    """For a few depths and for k, over the prompts for which a skill applies."""
+
+
+class RecallAt(Record, frozen=True, kw_only=True):
+    """The share of prompts whose right skill is among the first so many."""
+
+    depth: Count
+    prompts: Figure
+    """With an interval over prompts: for more prompts of these skills."""
+    skills: Figure
+    """The same share with an interval over skills: for other skills."""
+
+
+class StageFigures(Record, frozen=True, kw_only=True):
+    """The second of two stages, over calls for which a skill applies; retrieved x ranked is product."""
+
+    retrieved: Figure
+    """The share of calls whose right skill was retrieved."""
+    ranked: Figure
+    """Where it was, the share of calls in which it comes first."""
+    product: Figure
+    """Both together: the share of calls in which it comes first."""
+
+
+class SharedName(Record, frozen=True, kw_only=True):
+    """A name that a host lists several skills by."""
+
+    name: str
+    skills: tuple[str, ...]
+    """What tells them apart: their folders before the name."""
 
 
 class ReportedRun(Record, frozen=True, kw_only=True):
@@ -146,6 +192,10 @@ class ModelRoutingReport(Record, frozen=True, kw_only=True):
     """Empty where the prompts name no split."""
     confusion: tuple[ConfusionCell, ...]
     """The cells that are not 0."""
+    stages: StageFigures | UnsetType = UNSET
+    """Where the model saw only what a first stage left."""
+    ambiguous: Figure | UnsetType = UNSET
+    """The share of calls that picked a name which the right skill shares with others, and are not counted as right."""
 
 
 class RouterCoverage(Record, frozen=True, kw_only=True):

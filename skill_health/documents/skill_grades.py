@@ -72,7 +72,8 @@ def grade_lint(counts: Mapping[Severity, int], flagged: bool, fail_on: str, need
 def grade_skills(report: LintReport) -> dict[str, SkillGrade]:
     """The grade of each skill of a lint run that scored them, by the path of its SKILL.md; {} where it scored none.
 
-    A report that hides findings knows too little, and grades none.
+    A report that hides findings knows too little, and grades none. What a baseline has accepted decides nothing,
+    neither as a finding nor by the points that it takes from the score.
     """
     if report.scores is None or report.hidden:
         return {}
@@ -83,7 +84,8 @@ def grade_skills(report: LintReport) -> dict[str, SkillGrade]:
     for entry in report.skills:
         score = report.scores.skills.get(entry.path)
         own = counts.get(entry.path, Counter())
-        found[entry.path] = grade_lint(own, bool(score and score.flagged), report.fail_on, report.needs_work)
+        flagged = bool(score and score.flagged) and entry.path not in report.accepted
+        found[entry.path] = grade_lint(own, flagged, report.fail_on, report.needs_work)
     return found
 
 
@@ -100,6 +102,14 @@ def grade_share(value: float | None, low: float | None, high: float | None, foun
     if high is not None and high < found:
         return SkillGrade.FAIL
     return SkillGrade.PASSING if low is not None and low >= found else SkillGrade.NEEDS_WORK
+
+
+def grade_measured_share(
+    value: float | None, low: float | None, high: float | None, found: float, preliminary: bool
+) -> SkillGrade:
+    """The same of a share that may be preliminary, which condemns and praises nothing."""
+    grade = grade_share(value, low, high, found)
+    return SkillGrade.NEEDS_WORK if preliminary and grade is not SkillGrade.NOT_MEASURED else grade
 
 
 _SHOWN: Mapping[str, SkillGrade] = {

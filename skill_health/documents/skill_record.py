@@ -93,12 +93,16 @@ class SkillRecord(Record, frozen=True, kw_only=True):
     effect: SkillEffects
     composition: SkillGrade
     """How it does beside others: the worst of its pairs."""
+    activation: SkillGrade
+    """Whether live agents load it where they should: those that were really asked, of its description as it is now."""
     next: tuple[NextStep, ...]
     """What is missing, in the order of the questions."""
     risk: SkillRisk | None = None
     """How likely it loses its requests; absent where the last daily run did not rate it."""
     pairs: tuple[MeasuredPair, ...] = ()
     """How it does beside others: the last run of each model that tried the two, real ones first, then the latest."""
+    loads: tuple[SkillLoads, ...] = ()
+    """How often live agents load it: the last run of each, real ones first, then the latest."""
 
 
 class SkillRisk(Record, frozen=True, kw_only=True):
@@ -173,6 +177,32 @@ class SkillRouted(Record, frozen=True, kw_only=True):
     """Whether its description is another one now; null where that is not known."""
     listed: str
     """The name by which the run lists the skill: of a skill in a plugin, plugin:skill."""
+    retrieved: Count = 0
+    """How many skills a first stage left for each prompt; 0 where there was none."""
+
+
+class SkillLoads(Record, frozen=True, kw_only=True):
+    """How often one live agent loads a skill, by the last activation run of the agent."""
+
+    model: str
+    """Agent and model as they were named."""
+    run_id: str
+    time: TimeText
+    """When the run began, in UTC."""
+    simulated: bool
+    """Whether no agent was asked."""
+    unproved: str = ""
+    """What nobody sees of an agent that asks servers of its own; empty for all others."""
+    changed: bool | None
+    """Whether its description is another one now; null where that is not known."""
+    preliminary: tuple[str, ...]
+    """Why it is not final."""
+    recall: NotedFigure
+    """Where it is expected, it is the first that is opened."""
+    precision: NotedFigure
+    """Where it is opened first, it is expected or acceptable."""
+    false_fire_near: NotedFigure
+    """Where it must not fire, it is the first that is opened."""
 
 
 class SkillEffects(Record, frozen=True, kw_only=True):

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 from urllib.parse import quote
 
-from skill_health.core.extras import NAME
+from skill_health.core.extras import rule_page
 from skill_health.formats._hosts import message_of
 from skill_health.lint.report import LintReport
 from skill_health.rules._api import CUSTOM, Finding, Fix, Rule, Severity
@@ -45,22 +44,9 @@ def render(report: LintReport, color: bool = False) -> str:
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=True) + "\n"
 
 
-@cache
-def _documentation() -> str:
-    """Where the documentation of this installation is, as its metadata says; "" where they do not."""
-    from importlib.metadata import PackageNotFoundError, metadata
-
-    try:
-        addresses = metadata(NAME).get_all("Project-URL") or []
-    except PackageNotFoundError:
-        return ""
-    found = dict(each.partition(", ")[::2] for each in addresses)
-    return str(found.get("Documentation", ""))
-
-
 def _rule(rule: Rule) -> dict[str, Any]:
     title = rule.doc.split("\n", 1)[0].strip().rstrip(".")
-    address = f"{_documentation()}/rules/{rule.code}.md" if _documentation() and rule.family != CUSTOM else ""
+    address = rule_page(rule.code) if rule.family != CUSTOM else ""
     return {
         **({"helpUri": address} if address else {}),
         "id": rule.code,

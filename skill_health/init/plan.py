@@ -261,7 +261,7 @@ def _record_baseline(plan: SetupPlan, file: SetupFile, dry_run: bool) -> int:
 
     name = os.path.relpath(file.place, plan.root)
     config = config_with(plan.config, baseline="")
-    report, _ = lint((plan.root,), plan.root, config, date.today())
+    report, _ = lint((plan.root,), plan.root, config, date.today(), score=True)
     if not dry_run:
         # Known entries keep their reasons; the file that is replaced is the one that is read.
         rewrite_baseline(report, plan.root, config_with(config, baseline=name), _REASON, True)

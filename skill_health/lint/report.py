@@ -31,7 +31,9 @@ class LintReport(NamedTuple):
     if not the skills. `clones` are the same findings in files that are byte for byte the same, by the first of them.
     `hidden` counts findings less severe than what was asked for; `unsafe` says that unsafe fixes are wanted.
     `texts` are the files that findings are in, where a format needs them. `custom` are the rules of the repository's
-    own configuration. `fail_on` and `needs_work` are the severities from which a finding fails a skill, or means work.
+    own configuration. `accepted` are the skills whose score is flagged for what a baseline knows and for nothing else,
+    by the paths of their SKILL.md. `fail_on` and `needs_work` are the severities from which a finding fails a skill,
+    or means work.
     """
 
     version: str
@@ -53,6 +55,7 @@ class LintReport(NamedTuple):
     custom: CustomRules = CustomRules()
     fail_on: str = "error"
     needs_work: str = "warning"
+    accepted: frozenset[str] = frozenset()
 
     def at_least(self, severity: str) -> "LintReport":
         """The report with the findings that are at least so severe; how many are not is said."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import cast
+from typing import NamedTuple, cast
 
 from skill_health.core.boundary import Boundary
+from skill_health.core.files import file_state
 from skill_health.core.forks import map_forked
-from skill_health.discovery.corpus import Discovery, Entry
+from skill_health.discovery.corpus import Entry
 from skill_health.documents.needs_report import (
     NeedCategory,
     NeedFrequency,
@@ -29,28 +31,74 @@ _BATCH, _MANY = 32, 200
 """Skills that are read at once, and from how many on that is shared."""
 
 
-def needs_of_collection(discovery: Discovery, jobs: int = 1) -> tuple[SkillNeeds, ...]:
+class FoundNeeds(NamedTuple):
+    """What a skill needs (None: it cannot be read), and the states of all files that this rests on, by their paths."""
+
+    needs: SkillNeeds | None
+    files: Mapping[str, str]
+
+
+class KeptNeeds:
+    """What skills were found to need, kept in this process for as long as no file that it rests on is another one.
+
+    `read` counts the skills that the last call of `needs_of_collection` had to read.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Entry, FoundNeeds] = {}
+        self.read = 0
+
+    def find(self, root: str, entry: Entry) -> FoundNeeds | None:
+        """What is known of a skill; None where that may be another by now."""
+        known = self._known.get(entry)
+        if known is None or any(file_state(os.path.join(root, path)) != was for path, was in known.files.items()):
+            return None
+        return known
+
+    def replace(self, found: dict[Entry, FoundNeeds], read: int) -> None:
+        """Know this, and nothing else any more."""
+        self._known, self.read = found, read
+
+
+def needs_of_collection(
+    root: str, skills: Iterable[Entry], jobs: int = 1, kept: KeptNeeds | None = None
+) -> tuple[SkillNeeds, ...]:
     """What each readable skill needs, by the path of its SKILL.md. No link out of the repository is followed.
 
-    Large collections are read in as many processes as `jobs` says.
+    Large collections are read in as many processes as `jobs` says. What is `kept` is not read again.
     """
-    entries = sorted(discovery.entries, key=lambda each: each.path)
-    batches = [entries[at : at + _BATCH] for at in range(0, len(entries), _BATCH)]
-    work = partial(_needs_of, discovery.root)
-    few = jobs < 2 or len(entries) < _MANY
-    found = map(work, batches) if few else map_forked(work, batches, jobs, 1)
-    return tuple(each for batch in found for each in batch)
+    entries = sorted(skills, key=lambda each: each.path)
+    found = {entry: known for entry in entries if kept and (known := kept.find(root, entry))}
+    unknown = [entry for entry in entries if entry not in found]
+    batches = [unknown[at : at + _BATCH] for at in range(0, len(unknown), _BATCH)]
+    work = partial(_needs_of, root)
+    few = jobs < 2 or len(unknown) < _MANY
+    made = map(work, batches) if few else map_forked(work, batches, jobs, 1)
+    found |= zip(unknown, (each for batch in made for each in batch), strict=True)
+    if kept:
+        kept.replace(found, len(unknown))
+    return tuple(each for entry in entries if (each := found[entry].needs))
 
 
-def _needs_of(root: str, entries: Sequence[Entry]) -> list[SkillNeeds]:
+def _needs_of(root: str, entries: Sequence[Entry]) -> list[FoundNeeds]:
     boundary = Boundary(root)
-    read = bundled_reader(boundary)
-    found = []
-    for entry in entries:
-        data, problem = (b"", entry.problem) if entry.problem else boundary.read_skill(entry.path)
-        if not problem:
-            found.append(find_needs(parse_skill(data, entry.path, entry.folder_name, entry.files), read))
-    return found
+    return [_found(boundary, entry) for entry in entries]
+
+
+def _found(boundary: Boundary, entry: Entry) -> FoundNeeds:
+    if entry.problem:
+        return FoundNeeds(None, {})
+    text_of, states = bundled_reader(boundary), {}
+
+    def read(path: str) -> str | None:
+        states[path] = file_state(os.path.join(boundary.root, path))
+        return text_of(path)
+
+    # What changes while it is read has another state the next time.
+    states[entry.path] = file_state(os.path.join(boundary.root, entry.path))
+    data, problem = boundary.read_skill(entry.path)
+    skill = parse_skill(data, entry.path, entry.folder_name, entry.files)
+    return FoundNeeds(None if problem else find_needs(skill, read), states)
 
 
 def bundled_reader(boundary: Boundary) -> ReadText:

@@ -14,29 +14,36 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape, unescape
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from skill_health.core.errors import UsageError
-from skill_health.core.extras import installation
+from skill_health.core.extras import tell_missing
+from skill_health.core.files import blake2b
 from skill_health.documents._record import record_values
 from skill_health.documents.caveats import Caveat
 from skill_health.page import sections
 from skill_health.page.cells import cell_html, table_html
 from skill_health.page.drawing import palette
-from skill_health.page.drawing.drawn import Drawn, draw_page
+from skill_health.page.drawing.drawn import Drawn, Pair, draw_page
 from skill_health.page.figures import escape_text
 from skill_health.page.model import QUESTIONS, TOPICS, Page, anchor
+from skill_health.page.trials.address import FOLDER as TRIALS
+from skill_health.page.trials.address import link_trials
+from skill_health.page.trials.grid import read_runs
 from skill_health.page.verdict.headline import first_screen
+from skill_health.trials.kept_files import ReportFolders
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
     from skill_health.page.sections._load import PageMode, RenderedSection
-    from skill_health.page.sections.overview import SkillTable
+    from skill_health.page.sections.overview import OverviewRow, SkillTable
+    from skill_health.page.sections.skills import SkillPart
 
 ORIGINS = "skill-health-origins"
 _FROM = re.compile(r' data-from="([^"]*)"')
@@ -92,50 +99,94 @@ DATA = "skill-health-data"
 _SKILL_LINK = re.compile(r'href="#(skill-[0-9a-f]{16})"')
 
 
-def render(page: Page, live: bool = False) -> str:
+class KeptHtml:
+    """The HTML of rows and parts of skills, by what they were made of: another page makes only those that differ.
+
+    A template is pure, so that what is kept is what it would make. `made` counts those that the last page made.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[bytes, str] = {}
+        self._now: dict[bytes, str] = {}
+        self.made = 0
+
+    def begin(self) -> None:
+        """Begin with another page: what is not on it, nor on the one before, is forgotten."""
+        self._before, self._now, self.made = self._now, {}, 0
+
+    def get(self, basis: object, make: Callable[[], str]) -> str:
+        """What `make` makes of the `basis`, all of which its `repr` has to tell."""
+        key = blake2b(repr(basis).encode("utf-8", "surrogatepass")).digest()
+        html = self._before.get(key)
+        if html is None:
+            html, self.made = make(), self.made + 1
+        self._now[key] = html
+        return html
+
+
+def render(page: Page, live: bool = False, kept: KeptHtml | None = None) -> str:
     """The whole document. Pure but for the templates that are read: the same page gives the same bytes.
 
     Its script makes rows and skills when they are looked at. A `live` page loads itself anew when the server that it
-    comes from has rebuilt it. Raises UsageError where the extra that it needs is not installed.
+    comes from has rebuilt it. What is `kept` of the last page is not made again. Raises UsageError where the extra that
+    it needs is not installed.
     """
-    environment = _environment()
+    if kept:
+        kept.begin()
+    environment = page_environment()
     found = _sections(page, environment, "script")
     table, own = found["overview"].context["table"], found["skills"].context
-    rows, parts = _rows(page, environment, table), list(_parts(page, environment, own))
+    rows, parts = _rows(page, environment, table, kept), list(_parts(page, environment, own, kept=kept))
+    if live:
+        parts = [link_trials(part, _TRIALS) for part in parts]
     tables = _long_tables(own["drawn"])
     listed, packed = pack([*rows, *parts, *tables.values()])
     data = _data(page, table, listed, packed[: len(rows)], packed[len(rows) + len(parts) :], tables)
     data |= {"parts": packed[len(rows) : len(rows) + len(parts)], "few": own["few"]}
-    return _document(page, environment, found, data, live)
+    document = _document(page, environment, found, data, live)
+    return link_trials(document, _TRIALS) if live else document
 
 
 def render_plain(page: Page) -> str:
     """The same with everything in its HTML, for whoever reads it without a script."""
-    environment = _environment()
+    environment = page_environment()
     return _document(page, environment, _sections(page, environment, "plain"), None, False)
 
 
 def render_site(page: Page) -> Iterator[tuple[str, str]]:
-    """The page and one page for each skill: the paths of the files, with slashes, and their texts."""
-    environment = _environment()
+    """The page, one page for each skill, and pages of trials: the paths of the files, with slashes, and their texts."""
+    from skill_health.page.trials.pages import TrialPages, chosen_pages, flat_runs, write_pages
+
+    environment = page_environment()
+    shelf = ReportFolders(page.folder, page.base)
+    runs = flat_runs(read_runs(shelf, page.effects))
+    chosen = chosen_pages(shelf, runs)
     found = _sections(page, environment, "site")
     table, own = found["overview"].context["table"], found["skills"].context
     rows, tables = [_to_files(row) for row in _rows(page, environment, table)], _long_tables(own["drawn"])
     listed, packed = pack([*rows, *tables.values()])
     data = _data(page, table, listed, packed[: len(rows)], packed[len(rows) :], tables)
-    yield "index.html", _to_files(_document(page, environment, found, data, False))
-    style, script = _style(found), _asset("page.js")
+    document = _to_files(_document(page, environment, found, data, False))
+    yield "index.html", link_trials(document, _TRIALS, ".html", chosen.__contains__)
+    style, script = _style(found), read_asset("page.js")
     template = environment.get_template("skill_page.html")
     for skill, part in zip(page.status.skills, _parts(page, environment, own, marked=False), strict=True):
         document = template.render(
             page=page, style=style, script=script, policy=policy(style, script), name=skill.name,
-            part=part.replace('<details class="skill"', '<details open class="skill"', 1),
+            part=_RELATIVE.sub('href="../', part).replace('<details class="skill"', '<details open class="skill"', 1),
         )  # fmt: skip
-        yield f"{FOLDER}/{anchor(skill.path)}.html", document
+        yield (
+            f"{FOLDER}/{anchor(skill.path)}.html",
+            link_trials(document, f"../{_TRIALS}", ".html", chosen.__contains__),
+        )
+    yield from write_pages(TrialPages(page.folder, page.base, page.title, "../../index.html", ".html"), runs, chosen)
 
 
-FOLDER = "skills"
+FOLDER, _TRIALS = "skills", f"{TRIALS}/"
 """Where the pages of the skills stand beside the page of a site."""
+
+
+_RELATIVE = re.compile(r'href="(?![a-z]+:|/|#|\.\./index\.html)')
 
 
 def _to_files(html: str) -> str:
@@ -149,21 +200,35 @@ def _sections(page: Page, environment: Environment, mode: PageMode) -> dict[str,
     return {each.name: each for each in build_sections(page, draw_page(page), environment, mode)}
 
 
-def _rows(page: Page, environment: Environment, table: SkillTable) -> list[str]:
+def _rows(page: Page, environment: Environment, table: SkillTable, kept: KeptHtml | None = None) -> list[str]:
     """The rows of the table in the order of the paths."""
     template = environment.get_template("skill_row.html")
-    made = {row.path: template.render(row=row, columns=table.columns) for row in table.rows}
-    return [with_marks(made[skill.path], at, skill.path) for at, skill in enumerate(page.status.skills)]
+    rows = {row.path: row for row in table.rows}
+
+    def make(row: OverviewRow, at: int) -> str:
+        return with_marks(template.render(row=row, columns=table.columns), at, row.path)
+
+    def one(row: OverviewRow, at: int) -> str:
+        return kept.get((row, table.columns, at), lambda: make(row, at)) if kept else make(row, at)
+
+    return [one(rows[skill.path], at) for at, skill in enumerate(page.status.skills)]
 
 
-def _parts(page: Page, environment: Environment, own: Mapping[str, Any], marked: bool = True) -> Iterator[str]:
+def _parts(
+    page: Page, environment: Environment, own: Mapping[str, Any], marked: bool = True, kept: KeptHtml | None = None
+) -> Iterator[str]:
     """The parts of the skills in the order of the paths."""
     template = environment.get_template("skill_part.html")
+
+    def make(part: SkillPart, pictures: Sequence[Pair], at: int) -> str:
+        html = template.render(part=part, pictures=pictures, mode="script" if marked else "site")
+        return with_marks(html, at, part.path) if marked else html
+
+    def one(part: SkillPart, pictures: Sequence[Pair], at: int) -> str:
+        return kept.get((part, pictures, at), lambda: make(part, pictures, at)) if kept else make(part, pictures, at)
+
     for at, part in enumerate(own["parts"]):
-        html = template.render(
-            part=part, pictures=own["drawn"].own.get(part.path, ()), mode="script" if marked else "site"
-        )
-        yield with_marks(html, at, part.path) if marked else html
+        yield one(part, own["drawn"].own.get(part.path, ()), at)
 
 
 LONG_TABLE = 40
@@ -192,7 +257,7 @@ def _data(
 
 
 def _style(found: Mapping[str, RenderedSection]) -> str:
-    return palette.style() + _asset("page.css") + "".join(each.style for each in found.values())
+    return palette.style() + read_asset("page.css") + "".join(each.style for each in found.values())
 
 
 def _document(
@@ -202,7 +267,7 @@ def _document(
     data: Mapping[str, Any] | None,
     live: bool,
 ) -> str:
-    style, script = _style(found), _asset("page.js") + (_asset("live.js") if live else "")
+    style, script = _style(found), read_asset("page.js") + (read_asset("live.js") if live else "")
     document = environment.get_template("page.html").render(
         page=page,
         first=first_screen(page),
@@ -210,10 +275,15 @@ def _document(
         style=style,
         script=script,
         policy=policy(style, script, live),
-        state=embedded(record_values(page.own.state)),
+        page_state=embedded(record_values(page.own.state)),
         sections=found.values(),
         links=[link for each in found.values() for link in each.links],
     )
+    return with_data(document, data)
+
+
+def with_data(document: str, data: Mapping[str, Any] | None) -> str:
+    """The document with its origins written short, and what its script makes rows and parts from (None: nothing)."""
     document, origins = shortened(document)
     listed = f'<script type="application/json" id="{ORIGINS}">{embedded(origins)}</script>'
     if data is not None:
@@ -221,16 +291,35 @@ def _document(
     return document.replace("</body>\n</html>", f"{listed}\n</body>\n</html>")
 
 
+_COMMAND = re.compile(r"`([^`]{1,200})`")
+
+
+def _told(text: str, limit: int | None = None) -> Markup:
+    """A sentence made for a terminal, whose commands stand between backticks there."""
+    from markupsafe import Markup
+
+    return Markup(_COMMAND.sub(r"<code>\1</code>", escape(escape_text(text, limit))))
+
+
 @cache
-def _environment() -> Environment:
+def page_environment() -> Environment:
+    """What renders the templates of the page. Raises UsageError where the extra that it needs is not installed."""
+    return open_environment(sections.__path__)
+
+
+def open_environment(folders: Iterable[str]) -> Environment:
+    """What renders the templates in these folders, and those of the page.
+
+    Raises UsageError where the extra that it needs is not installed.
+    """
     try:
         import vl_convert  # noqa: F401
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
         from markupsafe import Markup
     except ImportError as error:
-        raise UsageError(f"the page needs {error.name}: {installation('report')}") from error
+        raise UsageError(tell_missing("the page", "report", error.name or "")) from error
     environment = Environment(
-        loader=FileSystemLoader([*sections.__path__, os.path.join(_HERE, "templates")]),
+        loader=FileSystemLoader([*folders, os.path.join(_HERE, "templates")]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -239,6 +328,7 @@ def _environment() -> Environment:
     )
     environment.filters.update(
         shown=escape_text,
+        told=_told,
         anchor=anchor,
         cell=lambda cell, tag="td", limit=None: Markup(cell_html(cell, tag, limit)),
         table=lambda table, limit=None: Markup(table_html(table, limit)),
@@ -255,7 +345,8 @@ def _environment() -> Environment:
     return environment
 
 
-def _asset(name: str) -> str:
+def read_asset(name: str) -> str:
+    """A style sheet or a script of the page."""
     with open(os.path.join(_HERE, "assets", name), encoding="utf-8") as stream:
         return stream.read()
 

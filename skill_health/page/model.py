@@ -21,6 +21,7 @@ from skill_health.documents.effect_report import EffectReport, VerdictWord
 from skill_health.documents.lint_report import LintDocument
 from skill_health.documents.needs_report import NeedsReport
 from skill_health.documents.page_data import PageData, VerdictRecord
+from skill_health.documents.router_curve import RouterCurve
 from skill_health.documents.router_history import RouterHistoryLine
 from skill_health.documents.router_report import RouterReport
 from skill_health.documents.skill_grades import SkillGrade
@@ -32,8 +33,8 @@ class Origins:
 
     The names of documents are: status (`status --format json`), lint (`lint --score --format json`), history (the daily
     runs as a list, oldest first), router-history and effectiveness-history (the lines of these files likewise),
-    effectiveness-configurations (the file of that name), needs (`needs --format json`), router/RUN, effectiveness/RUN
-    and activation/RUN (the report.json of that run), page (what `report --format json` adds).
+    effectiveness-configurations and router-curve (the files of these names), needs (`needs --format json`), router/RUN,
+    effectiveness/RUN and activation/RUN (the report.json of that run), page (what `report --format json` adds).
     """
 
     def __init__(self, documents: Mapping[str, Record | OpenRecord | Sequence[Record | OpenRecord]]) -> None:
@@ -94,6 +95,9 @@ GRADE_TONES: Mapping[SkillGrade, Tone] = {
 }  # fmt: skip
 TOPICS = {1: "Lint", 2: "Routing", 3: "Effect", 4: "Composition"}
 """What the four questions are about, in a word."""
+LIVE = 5
+SKILL_TOPICS = TOPICS | {LIVE: "Activation"}
+"""The same, and what is asked of a skill besides: whether live agents load it."""
 QUESTIONS = {
     1: "Did it pass the deterministic gates?",
     2: "Do the descriptions route?",
@@ -209,8 +213,9 @@ class Page:
     paths. The histories are lines, oldest first, as far as they fit their type; `history` ends with the last daily
     run, which may be older than now. `router` and `effects` are the reports of the runs that the last lines of the
     histories name, the latest first, and so are those of `activation`. Reports that are absent or break their schema
-    are left out, with a line in `notes`. `configurations` is what was saved of them side by side, None for nothing.
-    `needs` is what the same skills need of their environment, None where that was not asked.
+    are left out, with a line in `notes`. `configurations` is what was saved of them side by side, and `curve` the
+    router's curve that was saved, None for nothing. `needs` is what the same skills need of their environment, None
+    where that was not asked.
 
     `own` is what only the page knows. `verdicts` are by the path of SKILL.md, `due` is every step to take, in the
     order of the questions. `folder` is the folder of the reports, `base` the folder that the page is written to; both
@@ -237,6 +242,7 @@ class Page:
     configurations: EffectConfigurations | None = None
     needs: NeedsReport | None = None
     activation: tuple[ActivationReport, ...] = ()
+    curve: RouterCurve | None = None
     origins: Origins = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -246,6 +252,7 @@ class Page:
             **{f"effectiveness/{each.run_id}": each for each in self.effects},
             **{f"router/{each.run.run_id}": each for each in self.router},
             **({"effectiveness-configurations": self.configurations} if self.configurations else {}),
+            **({"router-curve": self.curve} if self.curve else {}),
             **({"needs": self.needs} if self.needs else {}),
             **{f"activation/{each.run_id}": each for each in self.activation},
             "router-history": self.router_history, "effectiveness-history": self.effect_history, "history": self.history,

@@ -12,6 +12,7 @@ from skill_health.core.errors import UsageError
 from skill_health.core.strict_json import escape_surrogates
 from skill_health.discovery.roots import reports_folder
 from skill_health.lint.pipeline import configure
+from skill_health.needs.collection import KeptNeeds
 from skill_health.page.data.gather import TITLE, read_page
 from skill_health.page.figures import escape_text
 from skill_health.page.model import Page
@@ -53,13 +54,15 @@ def asked(paths: Sequence[str], options: PageOptions) -> PageRequest:
     return PageRequest(named, root, config, folder)
 
 
-def page_of(about: PageRequest, options: PageOptions, base: str = "", last: str = "") -> Page:
+def page_of(
+    about: PageRequest, options: PageOptions, base: str = "", last: str = "", kept: KeptNeeds | None = None
+) -> Page:
     """The page's data as of now. Raises UsageError as `read_page` does."""
     title = escape_surrogates(" ".join((options.title or "").split())) or TITLE
     return read_page(
         about.paths, about.root, about.config, options.as_of, about.folder, options.jobs,
         not options.no_cache, base, last,
-        title,
+        title, kept,
     )  # fmt: skip
 
 

@@ -53,7 +53,7 @@ class Loss:
 
     `gain` is what fixing all of them alone gives back. Of `judged` findings that were read on collections where nobody
     tuned the rule `right` were right. Of the `findings` so many are `excepted` in the report; the first `places` are
-    named. For hosts `findings` is the number of those that skip the skill.
+    named. For hosts `findings` is the number of those that skip the skill, and `hosts` are their titles.
     """
 
     component: str
@@ -66,6 +66,7 @@ class Loss:
     right: int
     judged: int
     places: tuple[str, ...]
+    hosts: tuple[str, ...] = ()
 
     @property
     def message(self) -> str:
@@ -145,7 +146,8 @@ def _loss(group: _Group, loading: Loading | None, gain: float) -> Loss:
         for title, what in loading.skipping.items():
             reasons.setdefault(what, []).append(title)
         told = tuple(f"{', '.join(titles)} ({what})" for what, titles in reasons.items())
-        return Loss(HOSTS, "FM029", "skipped-by-host", "error", len(loading.skipping), 0, round(gain, 4), 0, 0, told)
+        hosts = tuple(loading.skipping)
+        return Loss(HOSTS, "FM029", "skipped-by-host", "error", len(hosts), 0, round(gain, 4), 0, 0, told, hosts)
     first, found = group.found[0], group.found
     return Loss(
         group.component, first.code, first.rule, first.severity, len(found), sum(each.excepted for each in found),

@@ -16,7 +16,7 @@ import numpy as np
 from skill_health.stats.distributions import round_figure, round_p, t_cdf, t_quantile
 from skill_health.stats.estimates import Estimate
 from skill_health.stats.hypothesis_tests import hall_transform, sample_skewness, sign_flip
-from skill_health.stats.intervals import invert_hall
+from skill_health.stats.intervals import invert_hall, unbounded_mean
 from skill_health.stats.resampling import Floats, paired_t
 
 FEWEST = 6
@@ -159,6 +159,30 @@ def geometric_ratio(one: Sequence[float], other: Sequence[float], seed: int = 1)
         note=found.note
         if differing >= FEWEST
         else f"not testable: {differing} of {len(logs)} clusters differ, 6 are needed",
+    )
+
+
+def mean_change(differences: Sequence[float]) -> Estimate:
+    """The mean difference of amounts over clusters, in their unit: one difference for each cluster.
+
+    Where one side takes a multiple of the other, differences are as skewed as amounts are. Student's interval then
+    holds the truth in 92 % (20 clusters, twice as much), Hall's alone in 91 to 94 %, and in less where neither side
+    takes more. So each end is the further one of the two: that of `paired_t`, and that of `unbounded_mean`.
+
+    Raises:
+        ValueError: if a difference is not finite.
+    """
+    found = paired_t(differences)
+    if found.low is None or found.high is None:
+        return found
+    other = unbounded_mean(differences)
+    if other.low is None or other.high is None:
+        return found
+    return replace(
+        found,
+        low=min(found.low, other.low),
+        high=max(found.high, other.high),
+        method=f"{found.method}, or corrected for skewness",
     )
 
 

@@ -121,15 +121,14 @@ def _significant(differences: Floats, needed: int, reaches: tuple[float, float])
     """For each run, a row of differences by task: 1 if a gain is found, else 0."""
     import numpy as np
 
+    from skill_health.stats.resampling import widening
+
     tasks = differences.shape[1]
     mean, squares = differences.mean(axis=1), differences.var(axis=1) * tasks
     differing = np.count_nonzero(np.abs(differences) > 1e-9, axis=1)
     error = np.sqrt(squares / (tasks - 1) / tasks)
-    with np.errstate(all="ignore"):
-        # As in `paired_t`, as if one further task differed as much as the others do.
-        wider = np.sqrt(1 + (differences**2).sum(axis=1) / differing / squares)
     alike = squares < 1e-12
-    reach = np.where(alike, 0.0, np.maximum(reaches[0] * np.where(alike, 1.0, wider), reaches[1]))
+    reach = np.where(alike, 0.0, np.maximum(reaches[0] * widening(differences), reaches[1]))
     return np.asarray((differing >= needed) & (mean > reach * error), dtype=np.float64)
 
 

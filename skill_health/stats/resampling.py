@@ -35,8 +35,10 @@ _DIFFERING = 6
 _ROOM = 10
 """The least number of clusters that leave something to gain, for an interval of the gain."""
 _NEAR = 1e-12
+_DIGITS = 9
+"""Differences that agree to so many digits of the largest one are alike."""
 Gains = Sequence[tuple[Sequence[float | None], Sequence[float | None]]]
-_WIDER = "widened by one more that differs"
+_WIDER = "widened where most are alike"
 
 
 class RandomStream:
@@ -171,9 +173,8 @@ def paired_bootstrap(
     """The mean of paired differences over clusters and its interval: expanded percentiles of the cluster bootstrap.
 
     One difference for each cluster, weighted by `weights` (its number of prompts; by default all equal). Fewer than 6
-    differing clusters give no interval; no sign-flip test could find a difference then, either. The interval is as wide
-    as if one more cluster differed as much as the others do: otherwise, if a few decide, it covers 92 %. `n` is the
-    number of clusters.
+    differing clusters give no interval; no sign-flip test could find a difference then, either. Where few differ the
+    interval is wider, see `widening`: otherwise, if a few decide, it covers 92 %. `n` is the number of clusters.
 
     Raises:
         ValueError: if the lists differ in length, a number is not finite or a weight not positive.
@@ -255,16 +256,41 @@ def complier_effect(differences: Sequence[float], uptakes: Sequence[float]) -> E
 
 
 def _spread(table: Floats) -> tuple[float, float]:
-    """The standard error of the mean, and how much wider one further differing cluster would make it.
-
-    The latter is sqrt(1 + m / S), where m is the mean square of the non-zero differences and S the sum of squared
-    deviations from the mean.
-    """
+    """The standard error of the mean, and the factor of `widening`."""
     value, clusters = table[:, 0].sum() / table[:, 1].sum(), len(table)
     squares = float(((table[:, 0] - value * table[:, 1]) ** 2).sum())
-    differing = table[_differs(table), 0]
-    wider = (1 + float((differing**2).mean()) / squares) ** 0.5
-    return (squares * clusters / (clusters - 1)) ** 0.5 / float(table[:, 1].sum()), wider
+    error = (squares * clusters / (clusters - 1)) ** 0.5 / float(table[:, 1].sum())
+    return error, float(widening(table[:, 0] / table[:, 1], table[:, 1]))
+
+
+def widening(differences: Floats, weights: Floats | float = 1.0) -> Floats:
+    """By how much the interval of a mean is wider where few clusters decide: sqrt(1 + (1 - k / C) m / S).
+
+    `differences` has one for each cluster, or such a row for each of several sets. k of C clusters differ from the
+    commonest difference (0 as a rule), m is the mean square of how far, and S the sum of squared deviations from the
+    mean. With m / S alone the interval would be as wide as if one more cluster differed likewise, which is in doubt
+    only as far as clusters are alike: where few are, Student's interval is right as it is. Of several differences that
+    are the commonest the one that makes the interval widest counts; where no two clusters are alike, the factor is 1.
+    """
+    weight = np.broadcast_to(weights, differences.shape[-1:])
+    scale = float(np.abs(differences).max(initial=0.0)) or 1.0
+    clusters, rounded = len(weight), (differences / scale).round(_DIGITS)
+    mean = (differences * weight).sum(axis=-1) / weight.sum()
+    squares = (((differences - mean[..., None]) * weight) ** 2).sum(axis=-1)
+    values, counts = np.unique(rounded, return_counts=True)
+    # A single row has its commonest ones at once; of several rows each has its own.
+    candidates = values[counts >= max(2, int(counts.max()) if differences.ndim == 1 else 2)]
+    most, found = np.ones(mean.shape), np.ones(mean.shape)
+    for value in candidates:
+        there = rounded == value
+        alike = there.sum(axis=-1)
+        away = (np.where(there, 0.0, (differences - value * scale) * weight) ** 2).sum(axis=-1)
+        with np.errstate(all="ignore"):
+            factor = np.sqrt(1 + alike / clusters * away / (clusters - alike) / squares)
+        factor = np.where(squares > _NEAR * away, factor, 1.0)
+        better = (alike > most) | ((alike == most) & (alike > 1) & (factor > found))
+        most, found = np.where(better, alike, most), np.where(better, factor, found)
+    return np.asarray(found, dtype=np.float64)
 
 
 def _paired(differences: Sequence[float], weights: Sequence[float] | None) -> Floats:
@@ -341,17 +367,10 @@ def normalised_gain(groups: Gains, ceiling: float = 0.95) -> Estimate:
     error = math.sqrt((clusters - 1) / clusters * float(((moved - moved.mean()) ** 2).sum()))
     if not error > _NEAR:
         return replace(plain, note="no interval: all clusters gain alike")
-    reach = t_quantile(0.975, clusters - 1) * error * _wider((room - failed).sum(axis=0))
+    reach = t_quantile(0.975, clusters - 1) * error * float(widening((room - failed).sum(axis=0)))
     low, high = (1 - value * math.exp(side * reach) for side in (1, -1))
-    method = "Student's t on log(1 - gain), jackknife over clusters, widened by one more that differs"
+    method = f"Student's t on log(1 - gain), jackknife over clusters, {_WIDER}"
     return replace(plain, low=round_figure(low), high=round_figure(high), method=method)
-
-
-def _wider(differences: Floats) -> float:
-    """How much wider one further cluster that differs would make an interval, as in `paired_t`."""
-    squares = float(((differences - differences.mean()) ** 2).sum())
-    differing = differences[np.abs(differences) > _NEAR]
-    return math.sqrt(1 + float((differing**2).mean()) / squares) if squares > _NEAR and len(differing) else 1.0
 
 
 def mean_of_groups(groups: Sequence[Sequence[float]]) -> Estimate:

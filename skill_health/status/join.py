@@ -22,6 +22,7 @@ from skill_health.lint.pipeline import LintResult, lint
 from skill_health.lint.report import LintReport
 from skill_health.status.composed import read_composed
 from skill_health.status.judged import read_judged
+from skill_health.status.loads import read_loads
 from skill_health.status.next_steps import CommandBuilder
 from skill_health.status.records import build_records, read_skill_routing, summaries
 from skill_health.status.render import CollectionStatus
@@ -154,7 +155,9 @@ def read_joined(
     names = names_now(root, result.facts)
     judged = read_judged(folder, effects)
     composed = read_composed(folder, effects, digests)
-    records = build_records(report, result, routed, effects, config.router.found, names, digests, judged, composed)
+    loaded = read_loads(folder, texts_now(root, result.facts))
+    found = config.router.found
+    records = build_records(report, result, routed, effects, found, names, digests, judged, composed, loaded)
     key = risk_key(root, config, report.version, result.entries, names) if rated else ""
     records, risk = with_risks(records, rated, key)
     problems = (
@@ -162,8 +165,9 @@ def read_joined(
         *(effects.problems if effects else ()),
         *judged.problems,
         *composed.problems,
+        *loaded.problems,
     )
     notes = (*report.warnings, *problems)
     place = CommandBuilder(tuple(paths), report.prefix)
-    status = CollectionStatus(records, routed, effects, place, report.version, report.profile, notes, risk)
+    status = CollectionStatus(records, routed, effects, place, report.version, report.profile, notes, risk, loaded)
     return JoinedRecords(status, digests, report, whole, result)

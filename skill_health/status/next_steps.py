@@ -46,6 +46,11 @@ class CommandBuilder:
         asked = f" --models{self.words(self.model)}" if self.model else ""
         return f"skill-health router run{self.words(*(path for path in self.paths if path != '.'))}{asked}"
 
+    def activation(self) -> str:
+        """The command that asks a live agent anew."""
+        asked = self.words(*(path for path in self.paths if path != "."))
+        return f"skill-health activation run{asked} --agents{self.words(self.agent)}"
+
     def effectiveness(self, tasks: Iterable[str]) -> str:
         """The command that measures the effect: over the folders that the tasks lie in, with the controls there."""
         folders = sorted({self.prefix + (task.rpartition("/")[0] or ".") for task in tasks})

@@ -37,6 +37,7 @@ from skill_health.registries.records import Registries
 from skill_health.rules._api import Severity
 from skill_health.status.composed import ComposedSkills
 from skill_health.status.judged import JudgedSkills
+from skill_health.status.loads import LoadedSkills, activation_grade
 
 REPORT = "report.json"
 _MOST_REPORT = 64 << 20
@@ -155,6 +156,7 @@ def _rows(report: _RoutedRun, run: ModelRouting) -> dict[str, SkillRouted] | Non
                     model=run.model, run_id=run.run_id, time=run.time, local=kinds[run.model] == "local",
                     simulated=run.simulated, trusted=run.trusted, selection=run.selection, recall=row.recall.noted(),
                     precision=row.precision.noted(), changed=changed, listed=skill.name,
+                    retrieved=run.retrieved,
                 )  # fmt: skip
     return found
 
@@ -183,13 +185,15 @@ def build_records(
     digests: Mapping[str, str | None],
     judged: JudgedSkills | None = None,
     composed: ComposedSkills | None = None,
+    loaded: LoadedSkills | None = None,
 ) -> tuple[SkillRecord, ...]:
     """The records of the skills that were asked for, in the order of their paths. Pure.
 
     `found_share` is the share of its requests that must find a skill. `names` are those that a run of the router may
     list a skill by (see `router_history.names_now`):
     measurements go by name, and a name that several skills share is given none. `digests` are those of now, by name,
-    `judged` what judgings say of the same runs, `composed` what is known of pairs of skills.
+    `judged` what judgings say of the same runs, `composed` what is known of pairs of skills, `loaded` how often live
+    agents load each.
     """
     registries = result.registries or Registries()
     prompts = Counter(each.data.get("expected_primary_skill") for each in registries.prompts or ())
@@ -218,18 +222,22 @@ def build_records(
             benefit = replace(benefit, judged=judged.of(name, (each.model for each in found)))
         pairs = composed.of(name) if composed and alone else ()
         beside = composition_grade(pairs)
+        loads = loaded.of_any(names[entry.path]) if loaded else ()
+        live = SkillGrade.NOT_MEASURED if skills[entry.path].hidden else activation_grade(loads, found_share)
         records.append(
             SkillRecord(
                 name=name,
                 path=entry.path,
                 digest=digests.get(name),
-                grade=grade_all((health.grade, routing.grade, benefit.grade, beside)),
+                grade=grade_all((health.grade, routing.grade, live, benefit.grade, beside)),
                 health=health,
                 routing=routing,
                 effect=benefit,
                 composition=beside,
                 next=(),
                 pairs=pairs,
+                activation=live,
+                loads=loads,
             )
         )
     return tuple(records)
@@ -241,7 +249,7 @@ def _health(report: LintReport, path: str, counts: Counter[tuple[str, Severity]]
         state="failed" if grade is SkillGrade.FAIL else "ok",
         grade=grade,
         score=score.value if score else None,
-        flags=tuple(flag.message for flag in score.flags) if score else (),
+        flags=tuple(flag.message for flag in score.flags) if score and path not in report.accepted else (),
         errors=counts[path, Severity.ERROR], warnings=counts[path, Severity.WARNING], infos=counts[path, Severity.INFO],
     )  # fmt: skip
 

@@ -34,6 +34,7 @@ from skill_health.documents.skill_record import (
 )
 from skill_health.status.composed import all_pairs, pair_line, pairs_cell
 from skill_health.status.judged import judged_line
+from skill_health.status.loads import LoadedSkills, load_lines, loads_cell
 from skill_health.status.next_steps import CommandBuilder, grouped, steps
 from skill_health.status.records import RoutedSkills
 from skill_health.status.risks import risk_lines
@@ -54,6 +55,8 @@ from skill_health.text.terminal import (
 )
 
 HEAD = ("skill", "health", "recall %", "effect, points")
+LOADED = "loaded %"
+"""The column of live agents, which is there where some were asked."""
 WITH_PAIRS = "with others"
 """The column of pairs of skills, which is there where some were tried."""
 LOOK = "!"
@@ -63,6 +66,10 @@ MARKS = (
     "model, with its 95 % interval and n calls. effect: success with the skill less that without, in percentage points, "
     f"with its 95 % interval and n tasks. {_SIGNS}; "
     f"{LOOK} most requests are lost."
+)
+LOAD_MARKS = (
+    f"{LOADED}: of the requests that are for the skill, those in which a live agent opened it first, by the last run, with "
+    "its 95 % interval and n requests."
 )
 PAIR_MARKS = (
     f"{WITH_PAIRS}: the verdicts on the skill beside each that it was tried with; of one the interaction in percentage points "
@@ -82,6 +89,7 @@ class CollectionStatus:
     profile: str
     notes: tuple[str, ...] = ()
     risk: CollectionRisk | None = None
+    loaded: LoadedSkills | None = None
 
 
 def health_cell(health: SkillHealth) -> str:
@@ -125,7 +133,7 @@ def routing_line(run: ModelRouting) -> str:
     known = with_interval(
         NotedFigure(value=run.top1, low=run.low, high=run.high, n=run.top1_n, clusters=0, note=""), ".0f"
     )
-    facts = RoutingFacts(run.simulated, False, bool(run.changed), run.trusted, run.selection)
+    facts = RoutingFacts(run.simulated, False, bool(run.changed), run.trusted, run.selection, (), run.retrieved)
     descriptions = f"{len(run.changed or ())} descriptions changed since"
     said = "".join(
         f", {descriptions if each.caveat is Caveat.STALE else each.caveat.phrase}"
@@ -148,18 +156,26 @@ def effect_line(effect: ModelEffect) -> str:
 
 
 def table(status: CollectionStatus) -> list[tuple[str, ...]]:
-    """The head, and one row for each skill; with a column of pairs where some were tried."""
-    paired = any(each.pairs for each in status.records)
-    rows: list[tuple[str, ...]] = [(*HEAD, WITH_PAIRS) if paired else HEAD]
+    """The head, and one row for each skill; with columns of live agents and of pairs where some were tried."""
+    live, paired = (any(each.loads for each in status.records), any(each.pairs for each in status.records))
+    rows: list[tuple[str, ...]] = [(*HEAD[:3], *([LOADED] * live), *HEAD[3:], *([WITH_PAIRS] * paired))]
     for each in status.records:
-        row = each.name, health_cell(each.health), routing_cell(each.routing), effect_cell(each.effect)
-        rows.append((*row, pairs_cell(each.pairs)) if paired else row)
+        rows.append(
+            (
+                each.name, health_cell(each.health), routing_cell(each.routing), *([loads_cell(each)] if live else []),
+                effect_cell(each.effect), *([pairs_cell(each.pairs)] if paired else []),
+            )
+        )  # fmt: skip
     return rows
 
 
 def _marks(status: CollectionStatus) -> list[str]:
     """What the columns and the signs in them mean."""
-    return [MARKS, *([PAIR_MARKS] if any(each.pairs for each in status.records) else [])]
+    return [
+        MARKS,
+        *([LOAD_MARKS] if any(each.loads for each in status.records) else []),
+        *([PAIR_MARKS] if any(each.pairs for each in status.records) else []),
+    ]
 
 
 def summary(status: CollectionStatus) -> str:
@@ -168,6 +184,10 @@ def summary(status: CollectionStatus) -> str:
     topics = (
         ("lint", [each.health.grade for each in status.records]),
         ("routing", [each.routing.grade for each in status.records]),
+        (
+            "activation",
+            [each.activation for each in status.records] if any(each.loads for each in status.records) else [],
+        ),
         ("effect", [each.effect.grade for each in status.records]),
         ("composition", [each.composition for each in status.records]),
     )
@@ -216,6 +236,8 @@ def _models(status: CollectionStatus, width: int) -> Iterator[str]:
     parts: list[tuple[str, Iterable[str]]] = []
     if status.routed and status.routed.models:
         parts.append(("Routing by", map(routing_line, status.routed.models)))
+    if status.loaded and (live := list(load_lines(status.loaded))):
+        parts.append((LIVE_TITLE, live))
     if status.effects and (whole := status.effects.of(None)):
         parts.append(("Effect of the whole collection by", map(effect_line, whole)))
     if status.effects and (bundles := list(_bundles(status.effects))):
@@ -233,6 +255,7 @@ def _models(status: CollectionStatus, width: int) -> Iterator[str]:
         yield ""
 
 
+LIVE_TITLE = "Activation by"
 BUNDLES_TITLE = "Effect of skills together"
 _BUNDLES = 12
 
@@ -297,6 +320,8 @@ def _lines(status: CollectionStatus) -> Iterator[str]:
     yield from markdown_table(head, [[_text(cell) for cell in row] for row in rows])
     if status.routed and status.routed.models:
         yield from ("## Routing", "", *(f"- {_text(routing_line(run))}" for run in status.routed.models), "")
+    if status.loaded and (live := list(load_lines(status.loaded))):
+        yield from ("## Activation", "", *(f"- {_text(line)}" for line in live), "")
     if status.effects and (whole := status.effects.of(None)):
         yield from ("## Effect of the whole collection", "", *(f"- {_text(effect_line(each))}" for each in whole), "")
     if status.effects and (bundles := list(_bundles(status.effects))):

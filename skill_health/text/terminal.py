@@ -84,6 +84,12 @@ def columns(text: str) -> int:
     return sum(0 if category(each) in ("Mn", "Me") else 2 if east_asian_width(each) in "WF" else 1 for each in text)
 
 
+def one_line(text: str, width: int = 300) -> str:
+    """A text on one line, cut to `width` characters and safe to print."""
+    whole = clean(" ".join(text[: 4 * width].split()))
+    return whole if len(whole) <= width else whole[: width - 1] + "…"
+
+
 def cut(text: str, width: int) -> str:
     """The text on one line of at most `width` columns, at least 1; what is left out is marked."""
     shown = table_line(text)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from collection_made import write_skills
 from msgspec.structs import replace
-from nursery import Nursery, kill_when, lines_of, rows
+from nursery import Nursery, kill_when, lines_of, nursery_in, rows
 
 from skill_health.activation.report import build_activation_report
 from skill_health.activation.run.runs import load_activation_run
@@ -45,15 +45,9 @@ def arguments(collection: Path, out: Path, *more: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def nursery(collection: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
-    if not hasattr(os, "fork"):
-        pytest.skip("needs fork")
     folder = tmp_path_factory.mktemp("nursery")
-    with pytest.MonkeyPatch.context() as patch:
-        # Who is killed leaves workspaces behind.
-        patch.setenv("TMPDIR", str(folder))
-        found = Nursery(folder, arguments(collection, folder / "first", "--prompt-ids", "apples-0"))
-    yield found
-    found.close()
+    with nursery_in(folder, *arguments(collection, folder / "first", "--prompt-ids", "apples-0")) as found:
+        yield found
     # A workspace may be a file system of its own, which nobody could remove as long as it is mounted.
     remove_mounted(str(folder))
 

@@ -124,7 +124,7 @@ def skill_record(name: str, own: SkillHealth, route: SkillRouting, effect: Skill
     grade = grade_all((own.grade, route.grade, effect.grade))
     return SkillRecord(
         name=name, path=path, digest=None, grade=grade, health=own, routing=route, effect=effect, next=(),
-        composition=SkillGrade.NOT_MEASURED,
+        composition=SkillGrade.NOT_MEASURED, activation=SkillGrade.NOT_MEASURED,
     )  # fmt: skip
 
 

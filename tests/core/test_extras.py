@@ -61,7 +61,7 @@ def test_what_is_missing_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) ->
     require_modules("this", ("json",))
     with pytest.raises(UsageError) as refused:
         require_modules("a study", ("json", "scipy"))
-    assert str(refused.value) == f"a study needs scipy: {installation('bench')}"
+    assert str(refused.value) == f"a study needs the extra bench (scipy): {installation('bench')}"
 
 
 def test_every_extra_brings_what_is_said_of_it(checkout: Path) -> None:

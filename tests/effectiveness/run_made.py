@@ -35,8 +35,8 @@ from skill_health.effectiveness.plan.plan import OF_TRIALS, AgentModel, TrialPla
 from skill_health.effectiveness.plan.prepare import to_manifest
 from skill_health.effectiveness.records import CONDITIONS, SkillCopy
 from skill_health.effectiveness.run import conduct
+from skill_health.effectiveness.run.conduct import Trial, TrialRunner
 from skill_health.effectiveness.run.probes import Ask, Probe, problems
-from skill_health.effectiveness.run.run import Trial, TrialRunner
 from skill_health.effectiveness.tasks._api import Task, script, task_digest
 from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.trial.spec import TrialSpec

@@ -120,7 +120,7 @@ def test_a_contrast_is_what_scipy_says() -> None:
     wilcoxon = stats.wilcoxon(differences, zero_method="wilcox", method=every).pvalue
     assert found["wilcoxon_p"] == pytest.approx(wilcoxon, rel=1e-5)
     low, high = stats.t.interval(0.95, 9, differences.mean(), stats.sem(differences))
-    # A little wider: as if one further task differed.
+    # A little wider: some of the ten tasks are alike.
     assert found["t"]["low"] < low and high < found["t"]["high"] and found["t"]["high"] - high < 0.05
     assert found["delta"]["low"] < found["delta"]["value"] < found["delta"]["high"]
     without = sum(CONTROL) / 30

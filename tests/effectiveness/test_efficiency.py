@@ -66,7 +66,7 @@ def test_the_word_of_each_endpoint(name: str) -> None:
 def test_what_is_said_of_half_the_tokens() -> None:
     found = made(30, SAME | {"target": 0.5})
     said = found["verdict"]
-    assert said["reason"] == "as good (success at least -9.5 pp), at 0.50 [0.45, 0.55] times the tokens over 30 tasks"
+    assert said["reason"] == "as good (success at least -9.5 pp), at 0.50 [0.46, 0.54] times the tokens over 30 tasks"
     assert said["notes"] == ["success alone: not testable: ceiling, 100.0 % of the trials pass without the skill"]
     ratio = found["efficiency"]["ratio"]
     assert ratio["low"] < 0.5 < ratio["high"] and ratio["p"] < 0.001 and 0.04 < ratio["p_adjusted"] < 0.05

@@ -357,7 +357,7 @@ def test_the_win_rate_is_a_mean_over_tasks_with_the_interval_and_test_of_scipy()
     rate = to_win_rate(margin)
     assert rate.value == pytest.approx(means.mean())
     theirs = stats.ttest_1samp(means, 0.5).confidence_interval(0.95)
-    # Ours is wider by the factor for one more task that differs, never narrower.
+    # Ours is wider by the factor for tasks that are alike, never narrower.
     assert rate.low is not None and rate.high is not None
     assert rate.low <= theirs.low + 1e-9 and rate.high >= theirs.high - 1e-9
     assert rate.high - rate.low < 1.25 * (theirs.high - theirs.low)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
 from collections import Counter
@@ -13,7 +12,7 @@ from typing import Any
 
 import pytest
 from effects_made import replace
-from nursery import Nursery, finish, interrupt_twice, kill_when, lines_of, rows, start, wait_until
+from nursery import Nursery, finish, interrupt_twice, kill_when, lines_of, nursery_in, rows, start, wait_until
 from run_made import the_run, write_collection
 
 from skill_health.effectiveness.effects.build import build_report
@@ -43,15 +42,9 @@ def arguments(collection: Path, out: Path, *more: str, agent: str = AGENT) -> li
 
 @pytest.fixture(scope="module")
 def nursery(collection: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
-    if not hasattr(os, "fork"):
-        pytest.skip("needs fork")
     folder = tmp_path_factory.mktemp("nursery")
-    with pytest.MonkeyPatch.context() as patch:
-        # Who is killed leaves workspaces behind.
-        patch.setenv("TMPDIR", str(folder))
-        found = Nursery(folder, arguments(collection, folder / "first", *SMALL))
-    yield found
-    found.close()
+    with nursery_in(folder, *arguments(collection, folder / "first", *SMALL)) as found:
+        yield found
 
 
 def timeless(folder: Path) -> dict[str, Any]:

@@ -29,4 +29,4 @@ def test_a_missing_extra_is_named(words: tuple[str, ...], monkeypatch: pytest.Mo
     with pytest.raises(UsageError) as refused:
         CliRunner().invoke(command, words, standalone_mode=False, catch_exceptions=False)
     needed = extras.installation("bench")
-    assert str(refused.value) == f"effectiveness {words[0]} needs numpy, scipy: {needed}"
+    assert str(refused.value) == f"effectiveness {words[0]} needs the extra bench (numpy, scipy): {needed}"

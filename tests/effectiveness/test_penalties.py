@@ -43,7 +43,10 @@ def test_the_difference_is_of_the_penalties_of_each_task() -> None:
     flipped = permutation_test((values,), np.mean, permutation_type="samples", n_resamples=np.inf)
     assert found.delta.p == found.delta.p_adjusted == pytest.approx(flipped.pvalue, rel=1e-5)
     plain = ttest_1samp(values, 0).confidence_interval()
-    wider = np.sqrt(1 + (values[values.round(9) != 0] ** 2).mean() / ((values - values.mean()) ** 2).sum())
+    shares, counts = np.unique(values.round(9), return_counts=True)
+    away = [values[np.abs(values - each) > 1e-9] - each for each in shares[counts == counts.max()]]
+    squares = ((values - values.mean()) ** 2).sum()
+    wider = np.sqrt(1 + counts.max() / 14 * max((each**2).mean() for each in away) / squares)
     ends = [values.mean() + wider * (end - values.mean()) for end in plain]
     assert (found.delta.low, found.delta.high) == pytest.approx(ends, abs=1e-6)
 

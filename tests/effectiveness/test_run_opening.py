@@ -137,11 +137,11 @@ def test_agents_are_opened_once_and_with_the_key_of_their_server(
     assert (keyless[0].version, keyless[0].upstream and keyless[0].upstream.endpoint.key) == (None, "")
     stored = typed(manifest(models=[model.spec for model in models]))
     frozen = [structs.replace(each, price=FREE.to_json(), max_usd=0.5) for each in stored.models]
-    found = with_terms_of(models, structs.replace(stored, models=tuple(frozen)))
+    found = with_terms_of(models, frozen)
     assert [(model.free, model.max_usd) for model in found] == [(True, 0.5)] * 2
     for wrong in ([], [structs.replace(each, price={"rates": []}) for each in frozen]):
         with pytest.raises(UsageError, match="the manifest of the run to resume is damaged"):
-            with_terms_of(models, structs.replace(stored, models=tuple(wrong)))
+            with_terms_of(models, wrong)
 
 
 def test_a_program_that_is_missing_or_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

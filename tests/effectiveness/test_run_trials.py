@@ -36,7 +36,8 @@ from skill_health.core.validation import load_schema
 from skill_health.documents._record import TokenUsage, convert_record, record_values
 from skill_health.documents.effect_result import Invoked, Outcome, TrialResult
 from skill_health.effectiveness.plan.plan import OF_TRIALS
-from skill_health.effectiveness.run.run import OUTAGE, TrialRunner
+from skill_health.effectiveness.run.conduct import TrialRunner
+from skill_health.effectiveness.run.runner import OUTAGE
 from skill_health.effectiveness.run.runs import folder_of, read_result
 from skill_health.effectiveness.trial.spec import TrialSpec
 

@@ -45,7 +45,7 @@ def verdict_of(control: Counts, target: Counts, **arms: Counts) -> dict[str, Any
 
 CEILING = "not testable: ceiling, 96.7 % of the trials pass without the skill"
 RULES: dict[str, tuple[Counts, Counts, str, str]] = {
-    "all gain": ([0] * 10, [3] * 9 + [2], "helps", "+96.7 pp over 10 tasks (95 % interval +72"),
+    "all gain": ([0] * 10, [3] * 9 + [2], "helps", "+96.7 pp over 10 tasks (95 % interval +86"),
     "all gain all": (
         [0] * 6,
         [3] * 6,

@@ -76,10 +76,10 @@ def test_no_skill_is_a_mistake_of_the_user(tmp_path: Path, monkeypatch: pytest.M
 
 def test_several_processes_find_the_same(skills: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = discover(["."], Config(), str(skills))
-    alone = needs_of_collection(found)
+    alone = needs_of_collection(found.root, found.entries)
     monkeypatch.setattr(collection, "_MANY", 1)
     monkeypatch.setattr(collection, "_BATCH", 1)
-    assert needs_of_collection(found, 2) == alone
+    assert needs_of_collection(found.root, found.entries, 2) == alone
     assert len(alone) == 3
 
 
@@ -89,5 +89,9 @@ def test_a_link_out_of_the_repository_is_not_read(skills: Path, tmp_path_factory
     folder = skills / "skills" / "verse"
     (folder / "SKILL.md").write_text(SKILLS["verse"] + "\nRun `python go.py`.\n", "utf-8")
     (folder / "go.py").symlink_to(outside)
-    (own,) = [each for each in needs_of_collection(discover(["."], Config(), str(skills))) if each.name == "verse"]
+    (own,) = [
+        each
+        for each in needs_of_collection(str(skills), discover(["."], Config(), str(skills)).entries)
+        if each.name == "verse"
+    ]
     assert own.need("tools") is None

@@ -1,4 +1,4 @@
-"""A browser for the tests of the page: Debian's Chromium, driven by Playwright, and cut off from all but the page."""
+"""Browsers for the tests of the page, cut off from all but the page: Debian's Chromium and its Firefox."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import pytest
+from browser_firefox import FirefoxBrowser, firefox, open_page
+
 ROOT = Path(__file__).resolve().parents[2]
-CHROMIUM = shutil.which("chromium")
+CHROMIUM, FIREFOX = shutil.which("chromium"), shutil.which("firefox-esr") or shutil.which("firefox")
+BROWSERS = ("chromium", "firefox")
 # The environment is read here, at import: tests run without variables of ours.
 AXE = Path(os.environ.get("SKILL_HEALTH_BROWSER") or ROOT / "build/browser") / "node_modules/axe-core/axe.min.js"
 AS_OF = "2026-11-20"
@@ -35,6 +39,25 @@ def missing() -> str:
     return (
         "" if find_spec("playwright") else "playwright is missing: pip install --no-deps -r tests/requirements-real.txt"
     )
+
+
+def lacks(name: str) -> str:
+    """What is missing to drive a browser of BROWSERS; "" where nothing is."""
+    if name == "chromium":
+        return missing()
+    if not FIREFOX:
+        return "firefox is missing: bash scripts/install_browser.sh"
+    known = find_spec("websockets")
+    return "" if known else "websockets is missing: pip install --no-deps -r tests/requirements-real.txt"
+
+
+@contextmanager
+def running(name: str) -> Iterator[Any]:
+    """A browser of BROWSERS with a fresh profile. The test is skipped where something for it is missing."""
+    if why := lacks(name):
+        pytest.skip(why)
+    with chromium() if name == "chromium" else firefox(FIREFOX or "") as browser:
+        yield browser
 
 
 @dataclass
@@ -65,45 +88,53 @@ def visit(
 ) -> Iterator[Visit]:
     """Open a file, or an address of a server here, without a network; at the end nothing may have gone wrong.
 
-    `options` are those of a browser context.
+    `options` are those of a context of Playwright's; Firefox knows `viewport`, `reduced_motion`, `color_scheme` and
+    `java_script_enabled`.
     """
     url = address.as_uri() if isinstance(address, Path) else address
-    given: dict[str, Any] = {
-        "viewport": WIDE,
-        "reduced_motion": "reduce",
-        "offline": isinstance(address, Path),
-    } | options
-    context = browser.new_context(**given)
+    given = {"viewport": WIDE, "reduced_motion": "reduce"} | options
+    wrong: list[str] = []
+    if isinstance(browser, FirefoxBrowser):
+        with open_page(browser, url + hash_, wrong, given) as page:
+            yield Visit(page, wrong)
+    else:
+        with _in_chromium(browser, url, hash_, wrong, {"offline": isinstance(address, Path)} | given) as page:
+            yield Visit(page, wrong)
+    assert may_fail or not wrong, wrong[:10]
+
+
+@contextmanager
+def _in_chromium(browser: Any, url: str, hash_: str, wrong: list[str], options: dict[str, Any]) -> Iterator[Any]:
+    context = browser.new_context(**options)
     context.set_default_timeout(20_000)
-    seen = Visit(context.new_page())
+    own = context.new_page()
 
     def route(handler: Any) -> None:
         asked = handler.request.url.partition("#")[0]
-        if asked == url or (not isinstance(address, Path) and asked.startswith(url)) or asked.startswith("data:"):
+        if asked == url or (url.startswith("http:") and asked.startswith(url)) or asked.startswith("data:"):
             handler.continue_()
         else:
-            seen.wrong.append(f"request: {asked}")
+            wrong.append(f"request: {asked}")
             handler.abort()
 
     def dialog(shown: Any) -> None:
-        seen.wrong.append(f"dialog: {shown.message}")
+        wrong.append(f"dialog: {shown.message}")
         shown.dismiss()
 
     def said(message: Any) -> None:
         if message.type in ("error", "warning"):
-            seen.wrong.append(f"{message.type}: {message.text}")
+            wrong.append(f"{message.type}: {message.text}")
 
     context.route("**/*", route)
-    context.on("page", lambda page: seen.wrong.append(f"window: {page.url}") if page != seen.page else None)
-    seen.page.on("dialog", dialog)
-    seen.page.on("console", said)
-    seen.page.on("pageerror", lambda error: seen.wrong.append(f"script: {error}"))
-    if given.get("java_script_enabled", True):
-        seen.page.add_init_script(_WATCH)
+    context.on("page", lambda page: wrong.append(f"window: {page.url}") if page != own else None)
+    own.on("dialog", dialog)
+    own.on("console", said)
+    own.on("pageerror", lambda error: wrong.append(f"script: {error}"))
+    if options.get("java_script_enabled", True):
+        own.add_init_script(_WATCH)
     try:
-        seen.page.goto(url + hash_)
-        yield seen
-        assert may_fail or not seen.wrong, seen.wrong[:10]
+        own.goto(url + hash_)
+        yield own
     finally:
         context.close()
 

@@ -49,7 +49,8 @@ for (const svg of pictures()) {{
         if (box.left < frame.left - 1 || box.top < frame.top - 1 || box.right > frame.right + 1 || box.bottom > frame.bottom + 1)
             found.push(`${{named(svg)}}: "${{each.textContent}}" leaves the picture`);
         if (each.textContent.endsWith("…")) found.push(`${{named(svg)}}: "${{each.textContent}}" is cut`);
-        if (box.height < 7) found.push(`${{named(svg)}}: "${{each.textContent}}" is ${{box.height}} pixels high`);
+        const matrix = each.getScreenCTM(), size = parseFloat(getComputedStyle(each).fontSize) * Math.hypot(matrix.a, matrix.b);
+        if (size < 7) found.push(`${{named(svg)}}: "${{each.textContent}}" is ${{size}} pixels high`);
     }}
 }}
 return found;
@@ -99,6 +100,30 @@ for (const svg of pictures()) {{
 }}
 return found;
 }}"""
+
+
+# A mark of the size of a letter that is drawn after a text and touches it; cells and bars are larger.
+_COVERED = f"""() => {{
+{_TEXTS}{_BOXES}
+const found = [];
+for (const svg of pictures()) {{
+    const marks = [...svg.querySelectorAll("path")].map((each) => [each, each.getBBox()]).filter(
+        ([each, box]) => box.width > 2 && box.height > 2 && box.width < 16 && box.height < 16 && !each.closest("defs,clipPath,symbol")
+    );
+    for (const each of texts(svg)) {{
+        const box = corners(each);
+        for (const [mark] of marks)
+            if (each.compareDocumentPosition(mark) & Node.DOCUMENT_POSITION_FOLLOWING && !parted(box, corners(mark)))
+                found.push(`${{named(svg)}}: a mark lies over "${{each.textContent}}"`);
+    }}
+}}
+return found;
+}}"""
+
+
+def covered(page: Any) -> list[str]:
+    """Texts of pictures that a point lies over."""
+    return list(page.evaluate(_COVERED))
 
 
 def overlaps(page: Any) -> list[str]:

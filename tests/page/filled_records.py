@@ -108,6 +108,7 @@ def documents(page: Page) -> dict[str, Any]:
         "status": record_values(page.status), "lint": record_values(page.lint), "page": record_values(page.own),
         **({"needs": record_values(page.needs)} if page.needs else {}),
         **({"effectiveness-configurations": record_values(page.configurations)} if page.configurations else {}),
+        **({"router-curve": record_values(page.curve)} if page.curve else {}),
         **{f"activation/{each.run_id}": record_values(each) for each in page.activation},
         "history": [*map(record_values, page.history)], "router-history": [*map(record_values, page.router_history)],
         "effectiveness-history": [*map(record_values, page.effect_history)],

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import pytest
 
 from skill_health.page.cells import inside
-from skill_health.page.skill.kept_files import ReportFolders, is_plain_name
+from skill_health.trials.kept_files import ReportFolders, is_plain_name
 
 STRANGE = ["a b.txt", "100%.txt", "#x?.txt", "é<b>.txt", "a&b'\".txt", "javascript:alert(1)", "\udcff.bin"]
 

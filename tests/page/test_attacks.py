@@ -19,10 +19,11 @@ from hypothesis import strategies as st
 
 from skill_health.core.errors import UsageError
 from skill_health.core.files import check
+from skill_health.documents import _foreign as loading
 from skill_health.documents._record import OpenRecord, record_values
 from skill_health.documents.page_data import PageState
 from skill_health.documents.router_report import RouterReport
-from skill_health.page.data import gather, loading
+from skill_health.page.data import gather
 from skill_health.page.data.changes import STATE
 from skill_health.page.drawing import draw
 from skill_health.page.model import NumberTable, Picture

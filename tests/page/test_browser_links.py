@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_driver import NARROW, ROOT, WIDE, build, chromium, missing, open_all, visit
+from browser_driver import BROWSERS, NARROW, ROOT, WIDE, build, open_all, running, visit
 
 sys.path.insert(0, str(ROOT))
 from benchmarks._made_page import Size, write_page
 
-pytestmark = [pytest.mark.real, pytest.mark.skipif(bool(missing()), reason=missing())]
+pytestmark = pytest.mark.real
 # A link has led to its target where this stands at the top of the window, or as far up as the end of the page lets it.
 _FOLLOW = """async () => {
     const frame = () => new Promise((done) => requestAnimationFrame(done));
@@ -44,10 +44,10 @@ def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return build(root)
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as running:
-        yield running
+@pytest.fixture(scope="module", params=BROWSERS)
+def browser(request: pytest.FixtureRequest) -> Iterator[Any]:
+    with running(request.param) as started:
+        yield started
 
 
 @pytest.mark.parametrize("window", [WIDE, NARROW], ids=["wide", "narrow"])

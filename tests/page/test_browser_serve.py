@@ -10,7 +10,7 @@ from pathlib import Path
 
 import drafts_made
 import pytest
-from browser_driver import AS_OF, ROOT, chromium, missing, names_shown, visit
+from browser_driver import AS_OF, BROWSERS, ROOT, chromium, missing, names_shown, running, visit
 from msgspec.structs import replace
 
 from skill_health.drafts.store import add_drafts
@@ -18,7 +18,7 @@ from skill_health.drafts.store import add_drafts
 sys.path.insert(0, str(ROOT))
 from benchmarks._made_page import Size, write_page
 
-pytestmark = [pytest.mark.real, pytest.mark.skipif(bool(missing()), reason=missing())]
+pytestmark = pytest.mark.real
 
 
 @pytest.fixture
@@ -36,9 +36,10 @@ def served(tmp_path: Path) -> Iterator[tuple[Path, str]]:
             server.terminate()
 
 
-def test_the_page_follows_a_change_of_a_skill(served: tuple[Path, str]) -> None:
+@pytest.mark.parametrize("name", BROWSERS)
+def test_the_page_follows_a_change_of_a_skill(name: str, served: tuple[Path, str]) -> None:
     root, address = served
-    with chromium() as browser, visit(browser, address) as seen:
+    with running(name) as browser, visit(browser, address) as seen:
         before = names_shown(seen.page)
         assert len(before) == 3
         folder = root / "skills" / "sort-new-crates"
@@ -55,6 +56,7 @@ def test_the_page_follows_a_change_of_a_skill(served: tuple[Path, str]) -> None:
         assert seen.wrong == []
 
 
+@pytest.mark.skipif(bool(missing()), reason=missing())
 def test_a_draft_is_edited_and_accepted_on_the_page(served: tuple[Path, str]) -> None:
     root, address = served
     name = sorted(path.name for path in (root / "skills").iterdir())[0]

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_driver import NARROW, ROOT, WIDE, build, chromium, missing, visit
+from browser_driver import BROWSERS, NARROW, ROOT, WIDE, build, running, visit
 
 sys.path.insert(0, str(ROOT))
 from benchmarks._made_page import Size, write_reports
 
-pytestmark = [pytest.mark.real, pytest.mark.skipif(bool(missing()), reason=missing())]
+pytestmark = pytest.mark.real
 SKILLS = 1_000
 # Goes through the table screen by screen, and says where the window was not filled with rows in their order.
 _SCROLL = """() => new Promise((done) => {
@@ -57,14 +57,14 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(root)
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as running:
-        yield running
+@pytest.fixture(scope="module", params=BROWSERS)
+def browser(request: pytest.FixtureRequest) -> Iterator[Any]:
+    with running(request.param) as started:
+        yield started
 
 
 def shown(page: Any, count: int) -> None:
-    page.wait_for_function(f"() => document.getElementById('shown').textContent.includes('{count} of {SKILLS}')")
+    page.wait_for_function(f"() => document.getElementById('shown').textContent.includes('{count:,} of {SKILLS:,}')")
 
 
 @pytest.mark.parametrize("window", [WIDE, NARROW], ids=["wide", "narrow"])
@@ -97,6 +97,29 @@ def test_finding_shows_what_fits_and_sorting_begins_at_the_top(page: Path, brows
         for _ in range(2):
             button.click()
         assert seen.page.locator("#table tbody tr a").first.text_content() == f"sort-crates-{SKILLS - 1:04}"
+
+
+_WORK = """async (what) => {
+    let nodes = 0;
+    const watch = new MutationObserver((changes) => {
+        for (const each of changes) nodes += each.addedNodes.length + each.removedNodes.length;
+    });
+    watch.observe(document.querySelector("#table tbody"), { childList: true });
+    const frame = () => new Promise((done) => requestAnimationFrame(done));
+    if (what === "sort") document.querySelectorAll("#table thead th[aria-sort] button")[1].click();
+    else scrollBy(0, 700);
+    await frame();
+    await frame();
+    return nodes;
+}"""
+
+
+@pytest.mark.parametrize("what", ["sort", "scroll"])
+def test_a_sort_or_a_step_down_the_table_moves_rows_of_a_few_screens_only(what: str, page: Path, browser: Any) -> None:
+    with visit(browser, page) as seen:
+        seen.page.evaluate("document.getElementById('table').scrollIntoView()")
+        worked = [seen.page.evaluate(_WORK, what) for _ in range(6)]
+        assert 0 < max(worked) < 200, worked
 
 
 def test_a_skill_is_made_when_it_is_asked_for(page: Path, browser: Any) -> None:

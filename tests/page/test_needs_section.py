@@ -10,6 +10,7 @@ import pytest
 from skill_health.config.settings import Config
 from skill_health.page.data.gather import read_page
 from skill_health.page.drawing.drawn import Drawn
+from skill_health.page.html import render_plain
 from skill_health.page.model import Page
 from skill_health.page.sections import needs as section
 from skill_health.page.skill.budget import HtmlBudget
@@ -38,6 +39,7 @@ def test_the_section_counts_and_each_skill_shows_its_lines(tmp_path: Path) -> No
     rows = {key: (count.text, share.text, share.origin) for _, key, count, share in found}
     assert rows["network"] == ("1", "50.0 [9.5, 90.5] n 2", "needs#/frequencies/2")
     assert "database" not in rows
+    assert "1 of 2 need nothing" in render_plain(page)
     known = needs_by_path(page.needs)
     own = needs(known["fetch/SKILL.md"], HtmlBudget(10_000))
     assert ("network", "fetch/SKILL.md:8") in {(each.category, each.place) for each in own.shown}

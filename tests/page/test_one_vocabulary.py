@@ -18,6 +18,7 @@ from skill_health.api.linting import check_paths
 from skill_health.config.settings import Config
 from skill_health.daily.run import as_text as daily_text
 from skill_health.daily.run import run_daily
+from skill_health.documents._record import NotedFigure
 from skill_health.documents.effect_history import VERDICTS, ModelEffect
 from skill_health.documents.skill_grades import (
     SkillGrade,
@@ -29,7 +30,7 @@ from skill_health.documents.skill_grades import (
     grade_word,
     reaches,
 )
-from skill_health.documents.skill_record import SkillRecord, SkillRouted
+from skill_health.documents.skill_record import SkillLoads, SkillRecord, SkillRouted
 from skill_health.lint.baseline import rewrite_baseline
 from skill_health.lint.pipeline import lint
 from skill_health.lint.report import BASELINE, LintReport
@@ -37,6 +38,7 @@ from skill_health.page.data.gather import read_page
 from skill_health.page.verdict.verdicts import answers_of, verdict
 from skill_health.rules._api import Finding, Severity
 from skill_health.status.join import read_joined
+from skill_health.status.loads import activation_grade
 from skill_health.status.next_steps import CommandBuilder
 from skill_health.status.records import _benefit, _route
 
@@ -109,6 +111,33 @@ def test_a_verdict_and_its_sentences_agree(
             for topic, each in (("Effect", effect), ("Routing", routed))
             if each.grade is NOTHING and not each.detail
         )
+
+
+LOADS = st.builds(
+    lambda share, simulated, changed, few: SkillLoads(
+        model="agent:model", run_id="20261120T040000Z-0123abcd", time="2026-11-20T04:00:00Z", simulated=simulated,
+        changed=changed, preliminary=few, precision=UNKNOWN, false_fire_near=UNKNOWN,
+        recall=NotedFigure(value=share[0], low=share[1], high=share[2], n=9, clusters=9, note=""),
+    ),
+    SHARES, st.booleans(), st.sampled_from([True, False, None]), st.sampled_from([(), ("few",)]),
+)  # fmt: skip
+UNKNOWN = NotedFigure(value=None, low=None, high=None, n=0, clusters=0, note="not asked")
+
+
+@given(HEALTHS, st.lists(LOADS, min_size=1, max_size=3))
+def test_what_live_agents_do_decides_as_it_says(health: Any, loads: list[SkillLoads]) -> None:
+    record = made(health, [], [], False)
+    live = activation_grade(loads, 0.5)
+    record = replace(record, activation=live, loads=tuple(loads), grade=grade_all((record.grade, live)))
+    said, answers = verdict(record, PLACE), answers_of(record)
+    assert said.grade is record.grade is grade_all(each.grade for each in answers)
+    assert answers[-1].grade is live
+    # A figure that fails it, or passes it, is one of an agent that was asked about what the skill says now.
+    real = [each for each in loads if not each.simulated and not each.changed and not each.preliminary]
+    assert live is not FAIL or any(each.recall.high is not None and each.recall.high < 0.5 for each in real)
+    assert live is not PASSING or any(each.recall.low is not None and each.recall.low >= 0.5 for each in real)
+    assert (live is FAIL) == answers[-1].reason.startswith("a live agent does not load it for most of its requests: ")
+    assert live is not FAIL or "Activation: " in said.reason or said.question == answers[-1].question
 
 
 @given(SHARES, st.floats(0, 1))
@@ -217,7 +246,35 @@ def test_what_a_baseline_knows_fails_nothing_anywhere(name: str, plums: tuple[Pa
     root, found = plums
     assert any(each.severity is Severity.ERROR for each in found)
     left = check_baseline(root, found, Config(baseline=name))
-    assert not left.findings and FAIL not in grade_skills(left).values()
+    assert not left.findings and {*grade_skills(left).values()} == {PASSING}
+    assert any(each.flagged for each in left.scores.skills.values()) if left.scores else False
+
+
+def test_a_host_that_skips_a_skill_only_now_is_no_part_of_the_baseline(tmp_path: Path) -> None:
+    write_skills(tmp_path)
+    asked, where = (str(tmp_path),), str(tmp_path)
+
+    def record(grow: bool) -> None:
+        whole, _ = lint(asked, where, Config(), DAY, 1, False, score=True)
+        rewrite_baseline(whole, where, Config(), "accepted", grow)
+
+    def grades() -> dict[str, SkillGrade]:
+        report, _ = check_paths(asked, None, {}, DAY, True, False, 1)
+        assert all(each.severity is Severity.INFO for each in report.findings)
+        return {path.partition("/")[0]: grade for path, grade in grade_skills(report).items()}
+
+    record(False)
+    assert grades() == {"good": PASSING, "long": PASSING, "bad": PASSING}
+    good = tmp_path / "good" / "SKILL.md"
+    # More than the 20,000 characters that one of the hosts reads; of length lint has information, and no warning.
+    good.write_text(
+        good.read_text("utf-8") + "\n" + f"{'Sort the plums by size and put them aside. ' * 10}\n" * 47, "utf-8"
+    )
+    assert grades() == {"good": WORK, "long": PASSING, "bad": PASSING}
+    record(False)
+    assert grades()["good"] is WORK, "the list only shrinks"
+    record(True)
+    assert grades()["good"] is PASSING
 
 
 @pytest.mark.slow
@@ -232,3 +289,4 @@ def test_whatever_a_baseline_knows_all_show_the_same(
     for path, grade in grade_skills(left).items():
         failing = {each.severity: 1 for each in left.findings if each.skill == path}
         assert (grade is FAIL) == reaches(failing, fail_on)
+        assert failing or grade is PASSING

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -138,6 +139,19 @@ def test_a_history_of_one_run_or_of_a_skill_without_a_score_is_no_picture() -> N
         if scores[at] != scores[at - 1]:
             assert {str(at), str(at - 1)} <= kept
     assert own.name == f"{anchor(path)}-history"
+
+
+@pytest.mark.parametrize("nth", range(12))
+def test_the_scale_of_a_score_is_a_tenth_at_least_and_holds_no_score_that_there_cannot_be(nth: int) -> None:
+    page = made(nth)
+    found = [
+        *score_history.build(page),
+        *(each for own in page.status.skills for each in score_history.build_skill(page, own.path)),
+    ]
+    domains = re.findall(r'"domain": \[([0-9.]+), ([0-9.]+)\]', json.dumps([each.spec for each in found]))
+    assert len(domains) >= len(found) > 1
+    for low, high in domains:
+        assert 0 <= float(low) <= float(high) - 0.1 + 1e-9 and float(high) <= 1, (low, high)
 
 
 def test_a_budget_says_what_is_cut_in_words_and_has_no_bar_without_a_limit() -> None:

@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 from trial_made import HOSTILE, RUN, line, trajectory, write_run, write_trial
 
 from skill_health.page.skill.budget import HtmlBudget, cut, fitted, from_file, price
-from skill_health.page.skill.kept_files import ReportFolders
-from skill_health.page.skill.trial_files import Trial, of_tasks, read_trials, worst
 from skill_health.page.skill.trials import (
     DEAREST,
     MOST_LINES,
@@ -22,10 +20,13 @@ from skill_health.page.skill.trials import (
     ROOM,
     Steps,
     TrialView,
+    ViewLimits,
     diff,
     steps,
     trial_view,
 )
+from skill_health.trials.kept_files import ReportFolders
+from skill_health.trials.results import Trial, of_tasks, read_trials, worst
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -256,7 +257,7 @@ diff --git a/b b/b
 
 
 def test_lines_of_a_diff_are_marked_by_their_signs() -> None:
-    found = diff(PATCH, len(PATCH), 10_000)
+    found = diff(PATCH, len(PATCH), ViewLimits(diff=10_000))
     assert [sign for sign, _ in found.lines] == [
         *["place"] * 5, "same", "removed", "removed", "added", "added", *["place"] * 4, "removed",
     ]  # fmt: skip
@@ -266,7 +267,7 @@ def test_lines_of_a_diff_are_marked_by_their_signs() -> None:
 @pytest.mark.parametrize(("n", "room"), [(0, 10), (5, 10_000), (MOST_LINES + 7, 100_000), (400, 1_000)])
 def test_a_long_diff_says_how_many_lines_are_left(n: int, room: int) -> None:
     data = b"".join(b"+line %d\n" % at for at in range(n))
-    found = diff(data, len(data) + 11, room)
+    found = diff(data, len(data) + 11, ViewLimits(diff=room))
     assert len(found.lines) + found.left == n and found.unread == 11 and found.price <= room
     assert len(found.lines) <= MOST_LINES
 

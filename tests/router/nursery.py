@@ -9,10 +9,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
+
+import pytest
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 COMMAND = """
@@ -83,6 +86,18 @@ class Nursery:
 
     def close(self) -> None:
         self.process.communicate(timeout=600)
+
+
+@contextmanager
+def nursery_in(folder: Path, *first: str) -> Iterator[Nursery]:
+    """A nursery for a module; who is killed leaves workspaces behind in its folder."""
+    if not hasattr(os, "fork"):
+        pytest.skip("needs fork")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(folder))
+        found = Nursery(folder, first)
+    yield found
+    found.close()
 
 
 def wait_until(condition: Callable[[], Any], process: subprocess.Popen[str] | None = None) -> Any:

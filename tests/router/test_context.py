@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -73,3 +74,37 @@ def test_a_listing_that_is_cut_may_fit(run: Run) -> None:
 def test_what_is_computed_here_has_no_context(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(None, "lexical:tfidf") == 0
     assert "context" not in capsys.readouterr().err
+
+
+def many(root: Path) -> None:
+    for n in range(60):
+        folder = root / "skills" / f"small-{n}"
+        folder.mkdir(parents=True)
+        text = f"---\nname: small-{n}\ndescription: {'Sorts small post by day. ' * 20}\n---\n# Post\n"
+        (folder / "SKILL.md").write_text(text, "utf-8")
+
+
+def test_a_refusal_says_what_hosts_list_and_what_two_stages_cost(run: Run) -> None:
+    many(Path.cwd())
+    for n in (0, 1):
+        (Path.cwd() / "skills" / f"post-{n}" / "SKILL.md").write_text(
+            "---\nname: post-0\ndescription: P.\n---\n", "utf-8"
+        )
+    told = "claude-code lists .* whole, .* by name only; codex lists .*; copilot-cli lists .* not at all"
+    with pytest.raises(UsageError) as caught:
+        run(8000)
+    message = str(caught.value)
+    assert re.search(r"--retrieve 30: about [45],\d{3} tokens a question, .* for 3 calls\)", message)
+    assert re.search(told, message) and message.endswith("or take another model") and "\n" not in message
+    # No number of skills that two stages show would fit.
+    with pytest.raises(UsageError, match="list fewer skills"):
+        run(3000)
+
+
+def test_two_stages_fit_where_one_does_not(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    many(Path.cwd())
+    assert run(24_000, "local:m", "--retrieve", "3", "--retriever", "lexical") == 0
+    err = capsys.readouterr().err
+    assert "two stages: lexical (content) leaves 3 of 62 skills for each prompt" in err
+    with pytest.raises(UsageError, match="show fewer skills than --retrieve 30"):
+        run(5000, "local:m", "--retrieve", "30", "--retriever", "lexical")

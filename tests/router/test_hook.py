@@ -258,6 +258,7 @@ def test_a_draft_that_git_does_not_know_is_in_no_commit(
 
 def test_a_state_that_could_not_be_listed_may_be_fixed(repository: Repository, hook: Hook) -> None:
     repository.put("more/sort-lists/SKILL.md", "---\nname: sort-lists\ndescription: Another.\n---\n")
+    repository.put("skill-health.toml", '[router]\nnamesakes = "refuse"\n')
     code, _, err = hook()
     assert code == 2 and "two skills are called 'sort-lists'" in err
     repository.commit()

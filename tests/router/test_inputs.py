@@ -261,8 +261,7 @@ def test_ignored_skills_and_copies_are_passed_over_as_they_are_now(write: Write)
     assert at(root, "HEAD") == ("a",), "the same SKILL.md"
     write({"pack/copy/a/SKILL.md": md("a") + "more\n"})
     commit(root)
-    with pytest.raises(UsageError, match="two skills are called 'a'"):
-        at(root, "HEAD")
+    assert at(root, "HEAD") == ("pack:a", "pack/copy:a")
 
 
 def test_links_out_of_the_revision_are_not_followed(write: Write, tmp_path_factory: pytest.TempPathFactory) -> None:

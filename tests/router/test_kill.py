@@ -18,6 +18,7 @@ from nursery import (
     interrupt_twice,
     kill_when,
     lines_of,
+    nursery_in,
     python,
     rows,
     start,
@@ -65,12 +66,9 @@ def arguments(collection: Path, out: Path, *more: str, models: Sequence[str] = M
 
 @pytest.fixture(scope="module")
 def nursery(collection: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
-    if not hasattr(os, "fork"):
-        pytest.skip("needs fork")
     folder = tmp_path_factory.mktemp("nursery")
-    found = Nursery(folder, arguments(collection, folder / "first"))
-    yield found
-    found.close()
+    with nursery_in(folder, *arguments(collection, folder / "first")) as found:
+        yield found
 
 
 def the_run(out: Path) -> Path:

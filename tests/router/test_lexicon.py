@@ -17,17 +17,17 @@ from scipy.stats import zscore
 
 from skill_health.config.settings import Config
 from skill_health.router.inputs import catalogue_at, load_inputs
-from skill_health.router.lexicon import search
+from skill_health.router.lexicon import search, term_index
 from skill_health.router.lexicon.fields import read_fields, sections_of
 from skill_health.router.lexicon.search import (
     DEFAULT,
     PIVOTED,
     FieldSearch,
-    TermIndex,
     fuse,
     rescale,
     standardise,
 )
+from skill_health.router.lexicon.term_index import TermIndex
 from skill_health.router.records import ListedSkill
 
 Write = Callable[[Mapping[str, str]], Path]
@@ -157,9 +157,10 @@ def test_the_order_of_skills_is_nothing_and_any_text_is_taken(
 def test_without_numpy_every_bit_is_the_same(texts: list[str], asked: str) -> None:
     skills = [ListedSkill(f"s{n}", text, body=text[::-1], references=asked) for n, text in enumerate(texts)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "_LONG", 1)
+        patch.setattr(term_index, "_LONG", 1)
         quick = FieldSearch(skills, "content").score(asked)
-        patch.setattr(search, "find_numpy", lambda: None)
+        for module in (search, term_index):
+            patch.setattr(module, "find_numpy", lambda: None)
         assert FieldSearch(skills, "content").score(asked) == quick
 
 

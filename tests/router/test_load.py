@@ -142,7 +142,7 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(UsageError) as caught:
         open_choice(resolve(spec, RouterSettings()), Catalogue((ListedSkill("a", "b"),)))
-    assert str(caught.value) == (f"'{spec}' needs {missing}: {installation(extra)}")
+    assert str(caught.value) == (f"'{spec}' needs the extra {extra} ({missing}): {installation(extra)}")
 
 
 def test_a_bug_of_ours_is_no_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -160,6 +160,19 @@ def test_overlap_reads_when_to_use_and_counts_each_word_once() -> None:
     assert opened("lexical:overlap", skills).rank("jammed jammed queue of trees") == [("a", 0.666667), ("b", 0.333333)]
 
 
+def test_no_router_leaves_a_thread_behind() -> None:
+    # tqdm starts one at its first bar, for as long as the process lives: here are the names of all that are left.
+    code = (
+        "import threading; from test_local_routers import LEXICAL, ask, opened\n"
+        "for spec in LEXICAL: ask(opened(spec), 'doubled rows')\n"
+        "print([each.name for each in threading.enumerate()])"
+    )
+    folders = os.pathsep.join(path for path in sys.path if path)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join((str(Path(__file__).parent), folders))}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.stdout == "['MainThread']\n", done.stderr
+
+
 def test_bm25_is_lucenes() -> None:
     texts = ["red red fox", "red hen sleeps", "blue whale"]
     skills = [ListedSkill(f"s{n}", text) for n, text in enumerate(texts)]

@@ -20,7 +20,7 @@ from skill_health.config.settings import RouterSettings
 from skill_health.router.plan.orders import presentation
 from skill_health.router.records import NONE, Catalogue, ListedSkill, Prompt, RoutingRequest, RoutingResult
 from skill_health.router.routers._load import open_choice, resolve
-from skill_health.router.run.outcome import read_attempt, to_result
+from skill_health.router.run.outcome import read_attempt, to_kept, to_result
 from skill_health.router.scores.failures import failures
 from skill_health.router.scores.judge import RunScores, judge, read_facts
 from skill_health.router.scores.metrics import measure
@@ -269,11 +269,11 @@ def scripted(
             for replication in range(replications):
                 order = presentation(NAMES, each.prompt_id, spec, replication, seed)
                 attempts = []
-                while not attempts or (len(attempts) < 2 and attempts[-1].status == "format_failure"):
+                while not attempts or (len(attempts) < 2 and attempts[-1].outcome == "format_failure"):
                     request = RoutingRequest(
                         each, replication, tuple(by_name[n] for n in order), "text", None, len(attempts) + 1
                     )
-                    attempts.append(read_attempt(await router.ask(request), NAMES, True, None))
+                    attempts.append(read_attempt(to_kept(await router.ask(request), None), NAMES, True))
                 found.append(to_result(each, spec, replication, order, attempts))
         return found
 

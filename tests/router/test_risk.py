@@ -271,8 +271,9 @@ def test_a_folder_without_skills_is_the_user_s_mistake(tmp_path: Path) -> None:
     assert isinstance(risk(str(tmp_path)).exception, UsageError)
 
 
-def test_namesakes_are_refused_unless_skipped(write: Write) -> None:
+def test_namesakes_are_told_apart_or_skipped(write: Write) -> None:
     twin = ListedSkill("charts", "Paints charts.", path="other/SKILL.md", body=CHARTS.body)
     root = write(files(*SKILLS, twin))
-    assert "two skills are called 'charts'" in str(risk(str(root)).exception)
-    assert risk(str(root), "--skip-namesakes").return_value == CLEAN
+    both, one = risk(str(root), "--all"), risk(str(root), "--all", "--skip-namesakes")
+    assert both.return_value == one.return_value == CLEAN
+    assert "other:charts" in both.output and "other:charts" not in one.output

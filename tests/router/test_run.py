@@ -120,7 +120,7 @@ def go(
         runner = RouterRunner(
             plan, journal, Budget(runs, usd, attempts=past.attempts, spent=past.usd), lambda model, request: each
         )
-        asyncio.run(runner.run(concurrency, plan.limits()))
+        asyncio.run(runner.run(concurrency))
         if not runner.left():
             journal.finish(plan.keys())
     return runner
@@ -364,7 +364,7 @@ def test_an_attempt_that_is_abandoned_is_spent_and_has_no_result(tmp_path: Path)
     plan = plan_of(fake_model(fake, price=PRICE))
 
     async def main(runner: RouterRunner) -> None:
-        running = asyncio.create_task(runner.run(3, plan.limits(), grace=5))
+        running = asyncio.create_task(runner.run(3, grace=5))
         while len(fake.asked) < 3:
             await asyncio.sleep(0.001)
         assert runner.interrupt()

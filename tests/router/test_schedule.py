@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.bench.schedule import INTERRUPTED, CallLimits, Schedule, StopRun, interruptible
+from skill_health.bench.run.schedule import INTERRUPTED, CallLimits, Schedule, StopRun, interruptible
 
 Planned = list[tuple[str, int]]
 

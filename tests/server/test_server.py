@@ -483,4 +483,4 @@ def test_without_its_extra_it_says_what_to_install(run: Run, monkeypatch: pytest
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
     done = run("server")
     assert done.returncode == 2 and done.stderr.count("\n") == 1
-    assert "the server needs pygls" in done.stderr and "[server]" in done.stderr
+    assert "the server needs the extra server (pygls" in done.stderr and "[server]" in done.stderr

@@ -6,6 +6,7 @@ import os
 
 import click
 
+from skill_health.bench.command_line import compared_models, comparison_options
 from skill_health.core.errors import CLEAN, FINDINGS
 
 
@@ -18,11 +19,7 @@ from skill_health.core.errors import CLEAN, FINDINGS
     "--max-loss", type=click.FloatRange(0, 1), metavar="X", default=0.0,
     help="Exit 1 where a metric is significantly worse by more (0).",
 )  # fmt: skip
-@click.option("--format", "format_", type=click.Choice(["text", "md", "json"]), default="text", help="What to print.")
-@click.option(
-    "--out", metavar="DIR", help="Folder of the reports that the runs are in (from the configuration, else reports)."
-)
-@click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
+@comparison_options
 def command(
     run: str,
     baseline: str | None,
@@ -38,24 +35,22 @@ def command(
     Both are ids or folders of runs, or last. With --model and --against two agents or models are compared, of two runs
     or of one. Exit 1 where recall has fallen or false fires have risen significantly, by more than --max-loss.
     """
+    from skill_health.core.extras import STATISTICS, require_modules
+
+    require_modules("activation compare", STATISTICS)
     from skill_health.activation.compare import compare_activation
     from skill_health.activation.plan.plan import ACTIVATION
     from skill_health.activation.reports._comparison import render_comparison
     from skill_health.activation.run.runs import load_activation_run
     from skill_health.bench.run_folder import find_run
-    from skill_health.core.extras import STATISTICS, require_modules
     from skill_health.discovery.roots import reports_folder
     from skill_health.lint.pipeline import configure
 
-    require_modules("activation compare", STATISTICS)
-    if against and not model:
-        raise click.UsageError("--against needs --model: which agent of RUN is compared with it?")
-    if not baseline and not against:
-        raise click.UsageError("with what? Name a BASELINE, or two agents of RUN by --model and --against")
+    models = compared_models(baseline, model, against, "agent")
     root, config = configure((os.curdir,), config_file, {})
     reports = reports_folder(out, root, config)
     one = load_activation_run(find_run(run, reports, ACTIVATION))
     other = load_activation_run(find_run(baseline, reports, ACTIVATION)) if baseline else one
-    found = compare_activation(one, other, max_loss, (model, against or model) if model else None)
+    found = compare_activation(one, other, max_loss, models)
     click.echo(render_comparison(found, format_), nl=False)
     return FINDINGS if found.alarms else CLEAN

@@ -10,15 +10,13 @@ import click
 
 from skill_health.bench.command_line import all_of, amount, finish, listed, print_lines
 from skill_health.core.errors import CLEAN, UsageError
-from skill_health.core.files import here
 from skill_health.core.times import time_option
+from skill_health.effectiveness.commands._options import refuse_spending_of, warn_before
 from skill_health.router.commands._options import collection_options
 
 if TYPE_CHECKING:
     from skill_health.activation.plan.inputs import ActivationInputs
-    from skill_health.activation.plan.prepare import PreparedActivation
-    from skill_health.activation.run.conduct import ActivationRunOptions
-    from skill_health.bench.schedule import RunOutcome
+    from skill_health.bench.run.conduct import RunOutcome
     from skill_health.documents.router_manifest import FrozenSelection
 
 
@@ -35,10 +33,10 @@ _study_options = all_of((
     ),
     click.option("--reps", type=click.IntRange(1, 1000), metavar="N", help="Replications of each prompt (1)."),
     click.option("--turns", type=click.IntRange(1, 100), metavar="N",
-        help="Answers of its model after which an agent is taken to open no skill (4).",
+        help="Count an agent that has opened no skill after N answers of its model as opening none (4).",
     ),
     click.option("--timeout", type=click.FloatRange(0, 86_400, min_open=True), callback=amount, metavar="SECONDS",
-        help="At most so long for a prompt (120).",
+        help="Time limit of a prompt (120).",
     ),
     click.option("--sizes", multiple=True, callback=_whole_numbers, metavar="LIST",
         help="Smaller collections to try as well, by their numbers of skills.",
@@ -53,21 +51,21 @@ _study_options = all_of((
     click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of orders and smaller collections (1)."),
     click.option("--sandbox", metavar="NAME", help="bubblewrap, docker, podman, harbor:PROVIDER, or none (the first that works)."),
     click.option("--weaker-proof", multiple=True, callback=listed, metavar="AGENT",
-        help="Run it though nobody sees what it is offered (cursor).",
+        help="Run it although nobody sees its skill list (cursor).",
     ),
     click.option("--out", metavar="DIR", help="Folder of the reports (from the configuration, else reports)."),
 ))  # fmt: skip
 _spending_options = all_of((
-    click.option("--max-runs", type=click.IntRange(0), metavar="N", help="At most so many requests, repeated ones included."),
+    click.option("--max-runs", type=click.IntRange(0), metavar="N", help="At most N requests, retries included."),
     click.option("--max-budget-usd", type=click.FloatRange(0), callback=amount, metavar="X",
-        help="At most so much, requests under way included.",
+        help="Cap in US dollars, calls in flight included.",
     ),
     click.option("--max-usd-per-request", type=click.FloatRange(0, min_open=True), callback=amount, metavar="X",
-        help="At most so many dollars for one request (from the price).",
+        help="Spend at most X US dollars on one request (from the price).",
     ),
     click.option("--unsafe-no-cost-cap", is_flag=True, help="Let agents ask paid models without a cap."),
     click.option("--concurrency", type=click.IntRange(1, 256), metavar="N",
-        help="Agents under way at once (4; each server's own limit holds too).",
+        help="Concurrent agents (4; each server's own limit holds too).",
     ),
     click.option("--dry-run", is_flag=True, help="Say what would be asked and what it would cost; start and write nothing."),
     click.option("--quiet", is_flag=True, help="Show no progress."),
@@ -78,9 +76,9 @@ _spending_options = all_of((
 @collection_options
 @_study_options
 @_spending_options
-@click.option("--resume", "named", metavar="RUN", default="", help="Go on with this run, and with no other.")
-@click.option("--no-resume", is_flag=True, help="Begin anew, though the same run was not finished.")
-@click.option("--time", callback=time_option, metavar="ISO", help="Date the run so (now).")
+@click.option("--resume", "named", metavar="RUN", default="", help="Resume this run and no other.")
+@click.option("--no-resume", is_flag=True, help="Start over, even if the same run is unfinished.")
+@click.option("--time", callback=time_option, metavar="ISO", help="Time to record for the run (now).")
 @click.option(
     "--format", "format_", type=click.Choice(["text", "md", "json", "csv", "junit"]), default="text",
     help="How to print the report.",
@@ -89,17 +87,19 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     """Give labelled prompts to agents with all skills staged, each until it opens its first skill, and report.
 
     Prompts are of every format that the router reads, near misses and prompts for no skill among them. A run that
-    was stopped goes on where it was when the same command is given again. Exit 1 where an agent does not see the skills
+    was stopped resumes when the same command is given again. Exit 1 where an agent does not see the skills
     that it should, 3 where requests are left.
     """
+    from skill_health.core.extras import STATISTICS, require_modules
+
+    # The modules below import them: first it is said that they are missing.
+    require_modules("activation run", (*STATISTICS, "httpx", "h11"))
     from skill_health.activation.plan.inputs import load_activation_inputs, read_choices
     from skill_health.activation.plan.prepare import AT_ONCE, prepare
     from skill_health.activation.run.conduct import ActivationRunOptions, conduct
-    from skill_health.core.extras import STATISTICS, require_modules
     from skill_health.discovery.roots import reports_folder
     from skill_health.router.prompts._load import refuse_bad_records
 
-    require_modules("activation run", (*STATISTICS, "httpx", "h11"))
     if options["named"] and options["no_resume"]:
         raise click.UsageError("--resume and --no-resume exclude each other")
     inputs = load_activation_inputs(
@@ -130,9 +130,10 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     if options["dry_run"]:
         print_lines(["dry run: no agent was started, nothing was written"])
         return CLEAN
-    terms = ActivationRunOptions(options["max_runs"], options["max_budget_usd"], at_once, options["quiet"])
-    _refuse(prepared, terms, options["unsafe_no_cost_cap"])
-    _warn(prepared, terms)
+    terms = ActivationRunOptions(options["max_runs"], options["max_budget_usd"], at_once, quiet=options["quiet"])
+    plan, told = prepared.plan, prepared.forecast
+    refuse_spending_of(plan.models, prepared.prices, terms, "request", options["unsafe_no_cost_cap"])
+    warn_before(terms, told.calls, told.usd_low, "request", plan.sandbox.name, prepared.place)
     return _end(conduct(prepared, terms, sys.stderr), options["format_"])
 
 
@@ -146,33 +147,6 @@ def _selection(inputs: ActivationInputs, options: dict[str, Any]) -> FrozenSelec
     return FrozenSelection(
         kind="filter", of=inputs.total, prompt_ids=prompt_ids or None, skills=skills or None, split=split or None
     )
-
-
-def _refuse(prepared: PreparedActivation, terms: ActivationRunOptions, anyway: bool) -> None:
-    """Raise UsageError where an agent could spend without a cap, at no known price, or not even for one request."""
-    from skill_health.bench.prices import refuse_spending
-
-    asked = [model for model in prepared.plan.models if not model.choice.agent.SIMULATED]
-    if not anyway:
-        capped = terms.max_runs is not None or terms.max_usd is not None
-        refuse_spending([(model.spec, model.price) for model in asked], capped, prepared.prices)
-    dear = max(asked, key=lambda model: model.reserved, default=None)
-    if dear and terms.max_usd is not None and dear.reserved > terms.max_usd:
-        raise UsageError(
-            f"--max-budget-usd {terms.max_usd:g} is less than one request of {dear.spec} may cost, ${dear.reserved:.2f}: "
-            "give more, or a lower --max-usd-per-request"
-        )
-
-
-def _warn(prepared: PreparedActivation, terms: ActivationRunOptions) -> None:
-    from skill_health.bench.budget import beyond_caps
-
-    told, place = prepared.forecast, prepared.place
-    print_lines(beyond_caps(told.calls, told.usd_low, terms.max_runs, terms.max_usd, "requests"))
-    if prepared.plan.sandbox.name == "none":
-        print_lines(["warning: no sandbox: agents can read all your files and reach any network"])
-    if place.stored is not None:
-        print_lines([f"resuming {here(place.folder)}: {len(place.done)} results are there"])
 
 
 def _end(ended: RunOutcome, format_: str) -> int:

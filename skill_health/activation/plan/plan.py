@@ -11,14 +11,13 @@ from msgspec.structs import replace as with_fields
 from skill_health.activation.plan.inputs import ActivationChoices
 from skill_health.bench import journal
 from skill_health.bench.run_folder import Kind
-from skill_health.core.files import blake2b
 from skill_health.documents._record import convert_record, record_values
 from skill_health.documents.activation_manifest import ActivationManifest
 from skill_health.documents.activation_result import LoadKey, LoadResult
 from skill_health.documents.effect_manifest import FrozenSandbox
 from skill_health.documents.router_manifest import Prompt
 from skill_health.effectiveness.plan.choices import TrialChoices
-from skill_health.effectiveness.plan.plan import AgentModel, TrialPlan
+from skill_health.effectiveness.plan.plan import AgentModel, Planned, TrialPlan, draw_mark
 from skill_health.effectiveness.records import CONTROL, FULL, Arm, SkillCopy
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._api import Task
@@ -39,7 +38,7 @@ def staged_names(names: tuple[str, ...], prompt: Prompt, size: int, seed: int) -
     labelled = {name for name in (prompt.expected, *prompt.acceptable, *prompt.rejected) if name in set(names)}
     if len(labelled) > size:
         return None
-    drawn = sorted(names, key=lambda name: (name not in labelled, _draw(seed, size, name)))
+    drawn = sorted(names, key=lambda name: (name not in labelled, draw_mark(seed, size, name)))
     return tuple(sorted(drawn[:size]))
 
 
@@ -107,7 +106,9 @@ class ActivationPlan:
         """
         names = tuple(self.skills)
         for replication in range(self.choices.reps):
-            for prompt in sorted(self.prompts, key=lambda each: _draw(self.choices.seed, replication, each.prompt_id)):
+            for prompt in sorted(
+                self.prompts, key=lambda each: draw_mark(self.choices.seed, replication, each.prompt_id)
+            ):
                 for size in self.sizes:
                     if staged_names(names, prompt, size, self.choices.seed) is not None:
                         for model in self.models:
@@ -128,7 +129,7 @@ class ActivationPlan:
         return {model.server: min(model.concurrency, total) for model in self.models}
 
     def cell(self, planned: PlannedLoad) -> TrialSpec:
-        """All that one call depends on.
+        """All that one call depends on: what is proved of its agent before, with the prompt and skills of the call.
 
         An agent that lists skills in the order it is given gets another order with each prompt and replication.
         """
@@ -136,31 +137,10 @@ class ActivationPlan:
         there = staged_names(names, prompt, planned.size, self.choices.seed) or names
         order = rotated(there, prompt.prompt_id, planned.replication, self.choices.seed)
         skills = tuple(self.skills[name] for name in (order if planned.model.choice.agent.ORDERED else there))
-        return self._spec(planned.model, prompt.text, skills, _task(prompt), planned.replication)
-
-    def _spec(
-        self, model: AgentModel, text: str, skills: tuple[SkillCopy, ...], task: Task, replication: int
-    ) -> TrialSpec:
-        return TrialSpec(
-            task=task,
-            arm=Arm(FULL, delivery=self.choices.delivery),
-            choice=model.choice,
-            replication=replication,
-            skills=skills,
-            prompt=text,
-            collection={name: skill.description for name, skill in self.skills.items()},
-            program=model.program,
-            version=model.version,
-            back_end=self.sandbox.name,
-            limits=replace(self.limits, timeout_sec=self.choices.timeout_sec),
-            seed=self.choices.seed,
-            upstream=model.upstream,
-            price=model.price,
-            max_usd=model.max_usd,
-            secrets=self.secrets,
-            image=self.sandbox.image,
-            settings=self.choices.settings,
-        )
+        proved = self.probes()
+        cell = proved.cell(Planned(proved.tasks[0], planned.model, proved.choices.arms[1], planned.replication))
+        limits = replace(self.limits, timeout_sec=self.choices.timeout_sec)
+        return replace(cell, task=_task(prompt), skills=skills, prompt=prompt.text, limits=limits)
 
     def probes(self) -> TrialPlan:
         """What agents are asked to show before anything is spent: each without a skill, and with all of them."""
@@ -192,8 +172,3 @@ def _task(prompt: Prompt) -> Task:
     return Task(
         prompt.prompt_id, prompt.prompt_id, prompt.prompt_id, "prompt", prompt.text, expected, related_skill=near
     )
-
-
-def _draw(*parts: object) -> bytes:
-    """A number that depends on the parts alone, to sort by."""
-    return blake2b(repr(parts).encode("utf-8", "backslashreplace"), digest_size=16).digest()

@@ -16,7 +16,7 @@ from skill_health.activation.run.runs import read_load_result
 from skill_health.bench.budget import add_known, dollars
 from skill_health.bench.http.messages import Usage
 from skill_health.bench.journal import RESULTS, readable_lines
-from skill_health.bench.prices import PriceTable, TieredPrice, at_most, cost, price_from, price_table
+from skill_health.bench.prices import PriceTable, TieredPrice, at_most, cost, price_table
 from skill_health.bench.progress import duration
 from skill_health.bench.run_folder import RunLocation, earlier_runs, find_place, revision_of
 from skill_health.config.settings import RouterSettings
@@ -25,14 +25,11 @@ from skill_health.discovery.changes import Revision
 from skill_health.documents._record import convert_record, record_values
 from skill_health.documents.activation_manifest import ActivationManifest
 from skill_health.documents.activation_result import LoadKey
-from skill_health.documents.effect_manifest import FrozenAgent, FrozenSandbox
 from skill_health.documents.router_manifest import FrozenSelection
-from skill_health.effectiveness.agents._api import Job, unproved_of
 from skill_health.effectiveness.plan.choices import TrialChoices
-from skill_health.effectiveness.plan.opening import open_models, secrets_of
+from skill_health.effectiveness.plan.opening import freeze_agent, open_models, open_sandbox, secrets_of, with_terms_of
 from skill_health.effectiveness.plan.plan import AgentModel, config_digest, freeze_skill, skills_digest
 from skill_health.effectiveness.records import FULL, Arm
-from skill_health.effectiveness.sandbox._load import back_end, pick
 from skill_health.router.listing import catalogue_digest
 from skill_health.router.plan.manifest import freeze_listing, prompts_digest
 from skill_health.router.routers._load import LOCAL, resolve
@@ -145,14 +142,13 @@ def prepare(
         skills=skills,
         sizes=(*smaller, len(skills)),
         choices=choices,
-        sandbox=_sandbox(choices),
+        sandbox=open_sandbox(models, choices.sandbox, choices.image),
         secrets=secrets_of(models),
     )
-    _refuse_open_network(models, plan.sandbox)
     manifest = to_manifest(plan, inputs, routing, prices, selection, revision_of(inputs.root, reports), time)
     place = find_place(reports, record_values(manifest), time, OF_ACTIVATION, named, anew, plan.secrets)
     if place.stored is not None:
-        plan = replace(plan, models=_with_terms_of(models, convert_record(place.stored, ActivationManifest)))
+        plan = replace(plan, models=with_terms_of(models, convert_record(place.stored, ActivationManifest).models))
     done = {(str(a), str(b), int(c), int(d)) for a, b, c, d in place.done}
     told = _forecast(plan, prices.version, reports, done, concurrency)
     return PreparedActivation(plan, place, prices, told, reports)
@@ -164,21 +160,6 @@ def _capped(model: AgentModel, choices: ActivationChoices) -> AgentModel:
         return model
     most = at_most(model.price, choices.turns * (TURN.input_tokens or 0), choices.turns * (TURN.output_tokens or 0))
     return replace(model, max_usd=most)
-
-
-def _sandbox(choices: ActivationChoices) -> FrozenSandbox:
-    name = pick(choices.sandbox or None, choices.image)
-    found = back_end(name)
-    return FrozenSandbox(name=name, version=found.found(), isolates=found.ISOLATES, image=choices.image)
-
-
-def _refuse_open_network(models: Collection[AgentModel], sandbox: FrozenSandbox) -> None:
-    names = [model.choice.name for model in models if unproved_of(model.choice.agent)]
-    if names and "network" not in sandbox.isolates:
-        raise UsageError(
-            f"{names[0]} has a key of yours, so it runs only where it can reach its own servers and nothing else: take a "
-            f"sandbox that keeps the network apart, and not {sandbox.name}"
-        )
 
 
 def to_manifest(
@@ -216,60 +197,13 @@ def to_manifest(
             "config": config_digest(routing, [model.spec for model in plan.models], choices.settings),
             "prices": prices.digest,
         },
-        models=tuple(_frozen_agent(model, plan, routing) for model in plan.models),
+        models=tuple(freeze_agent(model, plan.probes(), FULL, routing) for model in plan.models),
         price_table=prices.version,
         skills=skills,
         catalogue=freeze_listing(inputs.catalogue.shown),
         prompts=plan.prompts,
         selection=selection,
     )
-
-
-def _frozen_agent(model: AgentModel, plan: ActivationPlan, routing: RouterSettings) -> FrozenAgent:
-    choice = model.choice
-    return FrozenAgent(
-        spec=model.spec,
-        agent=choice.name,
-        version=model.version,
-        model=choice.model,
-        protocol=choice.protocol,
-        base_url=model.upstream.endpoint.base_url if model.upstream else None,
-        simulated=choice.agent.SIMULATED,
-        unproved=unproved_of(choice.agent),
-        flags=tuple(_flags(model, plan)),
-        price=model.price.to_json() if model.price else None,
-        max_usd=model.max_usd,
-        config=config_digest(routing, [model.spec], plan.choices.settings),
-    )
-
-
-def _flags(model: AgentModel, plan: ActivationPlan) -> list[str]:
-    """The options that an agent is started with, without values that are paths: the same for every request."""
-    first = next(plan.probes().trials())
-    choice = model.choice
-    job = Job(
-        spec=choice.spec, model=choice.model, prompt="prompt", workspace="/workspace", home="/home/agent",
-        temporary="/tmp", skills=(), program=model.program, protocol=choice.protocol, base_url="http://127.0.0.1:1",
-        key="key", seed=plan.choices.seed, settings=plan.choices.settings, arm=FULL, task=first.task,
-    )  # fmt: skip
-    words = [word for word in choice.agent.command(job).argv if word.startswith("-")]
-    return [name if "/" in value else word for word in words for name, _, value in [word.partition("=")]]
-
-
-def _with_terms_of(models: Collection[AgentModel], manifest: ActivationManifest) -> tuple[AgentModel, ...]:
-    """The models at the prices and caps that a run began with. Raises UsageError for a damaged manifest."""
-    stored = {each.spec: each for each in manifest.models}
-    try:
-        return tuple(
-            replace(
-                model,
-                price=None if (price := stored[model.spec].price) is None else price_from(price),
-                max_usd=stored[model.spec].max_usd,
-            )
-            for model in models
-        )
-    except (KeyError, ValueError) as error:
-        raise UsageError(f"the manifest of the run to resume is damaged: no price of each model ({error})") from None
 
 
 def _forecast(

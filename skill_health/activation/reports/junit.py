@@ -6,42 +6,38 @@ that is no failure.
 
 from __future__ import annotations
 
-from xml.sax.saxutils import escape, quoteattr
-
-from skill_health.bench.report_formats import PLAIN, RenderOptions
+from skill_health.bench.report_formats import (
+    PLAIN,
+    RenderOptions,
+    junit_document,
+    junit_suite,
+    xml_attribute,
+    xml_text,
+)
 from skill_health.documents.activation_report import ActivationReport, ModelActivation, PromptActivation, PromptLoads
 from skill_health.documents.router_manifest import NONE
 from skill_health.text.numbers import count, share
-from skill_health.text.terminal import table_line
 
 EXTENSION = ".xml"
-# Two characters that XML cannot hold and that are neither controls nor halves of a pair.
-_NEVER = str.maketrans({"\ufffe": "\\ufffe", "\uffff": "\\uffff"})
 
 
 def render(report: ActivationReport, look: RenderOptions = PLAIN) -> str:
     """The report as JUnit XML, for any text in it."""
-    suites = [_suite(report, model) for model in report.models]
-    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', "<testsuites>", *suites, "</testsuites>"]) + "\n"
+    return junit_document(_suite(report, model) for model in report.models)
 
 
 def _suite(report: ActivationReport, model: ModelActivation) -> str:
     cases = [
         _case(request, loads) for request in report.requests for loads in request.models if loads.model == model.model
     ]
-    failures, skipped = (sum(f"<{word}" in case for case in cases) for word in ("failure", "skipped"))
-    head = (
-        f'<testsuite name={_attribute(model.model)} tests="{len(cases)}" failures="{failures}" errors="0" '
-        f'skipped="{skipped}" timestamp={_attribute(report.created.removesuffix("Z"))}>'
-    )
     said = [*(["Simulated: no model of anybody's."] if model.simulated else [])]
     said += [f"recall {share(model.metrics.recall)} %, precision {share(model.metrics.precision)} %"]
     said += [f"Preliminary: {why}" for why in model.preliminary]
-    return "\n".join([head, *cases, f"<system-out>{_text(chr(10).join(said))}</system-out>", "</testsuite>"])
+    return junit_suite(model.model, cases, report.created, "\n".join(said))
 
 
 def _case(request: PromptActivation, loads: PromptLoads) -> str:
-    head = f"<testcase classname={_attribute(loads.model)} name={_attribute(request.prompt_id)}>"
+    head = f"<testcase classname={xml_attribute(loads.model)} name={xml_attribute(request.prompt_id)}>"
     return f"{head}{_outcome(request, loads)}</testcase>"
 
 
@@ -58,7 +54,7 @@ def _outcome(request: PromptActivation, loads: PromptLoads) -> str:
     gone = [f"{count(loads.cannot_tell, 'request')} cannot be told"] if loads.cannot_tell else []
     gone += [f"{count(loads.missing, 'request')} without a score"] if loads.missing else []
     if not known:
-        return f"<skipped message={_attribute('; '.join(gone) or 'nothing is known')}/>"
+        return f"<skipped message={xml_attribute('; '.join(gone) or 'nothing is known')}/>"
     told = ", ".join(f"{name} {number}" for name, number in loads.first.items())
     said = "; ".join([f"opened first: {told}", *gone])
     if any(is_wrong(request, name) for name in loads.first):
@@ -66,17 +62,5 @@ def _outcome(request: PromptActivation, loads: PromptLoads) -> str:
             request.expected or NONE if "near_miss" not in request.classes else f"not {', '.join(request.rejected)}"
         )
         wanted = request.expected or wanted
-        return f'<failure type="not as labelled" message={_attribute(f"{said}; wanted: {wanted}")}/>'
-    return f"<system-out>{_text(said)}</system-out>"
-
-
-def _text(text: str) -> str:
-    return escape("\n".join(map(_safe, text.split("\n"))))
-
-
-def _attribute(text: str) -> str:
-    return quoteattr(_safe(text))
-
-
-def _safe(text: str) -> str:
-    return table_line(text).translate(_NEVER)
+        return f'<failure type="not as labelled" message={xml_attribute(f"{said}; wanted: {wanted}")}/>'
+    return f"<system-out>{xml_text(said)}</system-out>"

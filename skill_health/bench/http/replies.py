@@ -1,12 +1,20 @@
-"""The outcome of a call as a journal keeps it."""
+"""The outcome of a call as a journal keeps it, and what several come to."""
 
 from __future__ import annotations
 
-from skill_health.bench.http.client import CallOutcome
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
 from skill_health.bench.http.failures import Failure
+from skill_health.bench.http.messages import Usage, add_usage
 from skill_health.bench.prices import TieredPrice, cost
 from skill_health.documents._record import TokenUsage
 from skill_health.documents.router_attempt import AttemptReply
+
+if TYPE_CHECKING:
+    from skill_health.bench.http.client import CallOutcome
 
 _STATUS = {"model": "model_unavailable", "refusal": "refusal"}
 
@@ -38,3 +46,14 @@ def to_reply(outcome: CallOutcome, price: TieredPrice | None, charged: bool) -> 
         cost_usd=cost(price, found.usage),
         error=f"the model refused to answer ({found.stop_reason or 'no reason given'})" if refused else "",
     )
+
+
+def sum_usage(replies: Sequence[AttemptReply]) -> TokenUsage:
+    """The tokens of all attempts."""
+    return TokenUsage(**add_usage([Usage(**structs.asdict(each.usage)) for each in replies]).to_json())
+
+
+def sum_cost(replies: Sequence[AttemptReply]) -> float | None:
+    """The dollars of all attempts, None where those of one are not known."""
+    costs = [each.cost_usd for each in replies]
+    return None if None in costs else sum(each for each in costs if each is not None)

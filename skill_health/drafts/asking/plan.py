@@ -21,7 +21,7 @@ from skill_health.bench.redact import keys_in_use
 from skill_health.bench.run_folder import Kind, RunLocation, find_place
 from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.errors import UsageError
-from skill_health.core.extras import installation, missing_modules
+from skill_health.core.extras import missing_modules, tell_missing
 from skill_health.documents._record import convert_record, record_values
 from skill_health.documents.draft_answer import DraftAnswer
 from skill_health.documents.draft_manifest import DraftManifest, FrozenQuestion, FrozenWriter
@@ -136,7 +136,7 @@ def open_writer(spec: str, routing: RouterSettings, prices: PriceTable, keyless:
     if choice.kind != PROVIDER or choice.protocol is None:
         raise UsageError(f"{spec} ranks skills and writes nothing: name a model of a provider, PROVIDER:MODEL")
     if missing_modules(choice.module.IMPORTS):
-        raise UsageError(f"{spec} needs {choice.module.IMPORTS[0]}: {installation(choice.module.EXTRA)}")
+        raise UsageError(tell_missing(spec, choice.module.EXTRA, choice.module.IMPORTS[0]))
     try:
         where = base_url(choice.provider, choice.protocol)
         endpoint = None if keyless else open_endpoint(choice.provider, choice.protocol)

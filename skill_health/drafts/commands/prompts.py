@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1, 40),
     default=5,
     metavar="N",
-    help="Up to so many of each kind per skill (5).",
+    help="Up to N of each kind per skill (5).",
 )
 @click.option("--intent", default="", metavar="TEXT", help="What you want to have tested, in your words.")
 @model_options
@@ -183,9 +183,7 @@ def _ask(collection: DraftingCollection, chosen: tuple[ListedSkill, ...], option
     if options["dry_run"]:
         print_lines(["dry run: nothing was asked, nothing was written"])
         return CLEAN
-    terms = DraftingTerms(
-        options["max_runs"], options["max_usd"], options["concurrency"], options["uncapped"], options["quiet"]
-    )
+    terms = DraftingTerms.of(options)
     refuse_uncapped_drafting(prepared, terms)
     ended = conduct_drafting(prepared, terms, sys.stderr)
     written = write_proposals(

@@ -22,14 +22,12 @@ _MOST_INTENT = 1 << 20
 
 @click.command(short_help="Propose tasks for skills, and make executable tasks of what is accepted.")
 @skill_options
-@click.option("--together", is_flag=True, help="Draft for all of them as one set, instead of for each.")
+@click.option("--together", is_flag=True, help="Draft one set for all of them, instead of one for each.")
 @click.option("--intent", default="", metavar="TEXT", help="What you want to have tested.")
 @click.option(
     "--intent-file", "intent_files", multiple=True, metavar="FILE", help="The same from a file: an issue, a log."
 )
-@click.option(
-    "-n", "--each", "most", type=click.IntRange(1, 10), default=3, metavar="N", help="Up to so many per skill (3)."
-)
+@click.option("-n", "--each", "most", type=click.IntRange(1, 10), default=3, metavar="N", help="Up to N per skill (3).")
 @click.option("--straight", is_flag=True, help="Make tasks of proposals that nobody has accepted yet, too.")
 @click.option(
     "--model", metavar="PROVIDER:MODEL", help="Have this model write them (without: templates, which are weaker)."
@@ -38,13 +36,13 @@ _MOST_INTENT = 1 << 20
     "--check-model", metavar="PROVIDER:MODEL", help="Have this model look for ambiguous ones; it may only reject."
 )
 @click.option("--sandbox", metavar="NAME", help="Where drafted scripts are tried: bubblewrap, docker, podman, or none.")
-@click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Tasks tried at once (one for each processor).")
+@click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Concurrent tasks (one for each processor).")
 @click.option(
     "--max-calls",
     "max_runs",
     type=click.IntRange(0),
     metavar="N",
-    help="At most so many calls, repeated ones included.",
+    help="At most N calls, retries included.",
 )
 @click.option(
     "--max-budget-usd",
@@ -52,15 +50,13 @@ _MOST_INTENT = 1 << 20
     type=click.FloatRange(0),
     callback=amount,
     metavar="X",
-    help="At most so many dollars.",
+    help="Spend at most X US dollars.",
 )
 @click.option("--unsafe-no-cost-cap", "uncapped", is_flag=True, help="Ask paid models without a cap.")
-@click.option(
-    "--concurrency", type=click.IntRange(1, 1024), default=16, metavar="N", help="Calls under way at once (16)."
-)
+@click.option("--concurrency", type=click.IntRange(1, 1024), default=16, metavar="N", help="Concurrent calls (16).")
 @click.option("--dry-run", is_flag=True, help="Say what would be asked and what it would cost; ask and write nothing.")
 @click.option("--out", metavar="DIR", help="Folder of the reports (from the configuration, else reports).")
-@click.option("--no-resume", "anew", is_flag=True, help="Ask anew what was answered before.")
+@click.option("--no-resume", "anew", is_flag=True, help="Ask again what was answered before.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @moment_option
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help="What to print.")
@@ -72,7 +68,7 @@ def command(skills: tuple[str, ...], **options: Any) -> int:
     rubrics of 100 points, checks, a reference solution. Each is held against rules and tried in the sandbox; what fails
     is kept with its reason. With --straight nobody is waited for.
 
-    What was stopped goes on where it was when the same command is given again; exit 3 where calls are left.
+    What was stopped resumes when the same command is given again; exit 3 where calls are left.
     """
     from skill_health.core.extras import STATISTICS, require_modules
 
@@ -169,9 +165,7 @@ def _with_models(terms: DraftTerms, config: Config, options: dict[str, Any]) -> 
     from skill_health.drafts.asking.plan import open_writer
     from skill_health.drafts.asking.run import DraftingTerms
 
-    asking = DraftingTerms(
-        options["max_runs"], options["max_usd"], options["concurrency"], options["uncapped"], options["quiet"]
-    )
+    asking = DraftingTerms.of(options)
     if not (options["model"] or options["check_model"]):
         return replace(terms, routing=config.router, asking=asking)
     prices = price_table(config.router)

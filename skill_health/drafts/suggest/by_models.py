@@ -15,8 +15,8 @@ from typing import TextIO
 
 from skill_health.bench.budget import beyond_caps
 from skill_health.bench.progress import write_progress
+from skill_health.bench.run.schedule import INTERRUPTED
 from skill_health.bench.run_folder import load_result_records, runs_folder
-from skill_health.bench.schedule import INTERRUPTED
 from skill_health.core.errors import AbortedError, GateError, UsageError
 from skill_health.documents.router_manifest import FrozenSelection
 from skill_health.drafts.material import DraftingCollection

@@ -9,7 +9,7 @@ from typing import cast
 
 from skill_health import stats
 from skill_health.core.errors import UsageError
-from skill_health.core.extras import installation
+from skill_health.core.extras import STATISTICS, tell_missing
 from skill_health.documents._record import Figure
 from skill_health.drafts.material import DraftingCollection
 from skill_health.router.lexicon.abstention import AbstentionCriterion
@@ -127,7 +127,7 @@ def cluster_differences(prompts: Sequence[Prompt], before: Rights, after: Rights
 def require_statistics() -> None:
     """Raise UsageError where the libraries for intervals and tests are not installed."""
     if not stats.installed():
-        raise UsageError(f"intervals need numpy and scipy: {installation('bench')}")
+        raise UsageError(tell_missing("suggest description", "bench", *STATISTICS))
 
 
 def compare_rights(rows: Sequence[Sequence[float]], seed: int) -> tuple[Estimate, Figure]:

@@ -1,6 +1,7 @@
 """What must not leave somebody's log: keys, addresses, numbers and folders of persons, each replaced by a made-up one.
 
-Names of people and companies have no form that could be found: whoever accepts a draft has to read it.
+Names of people and companies have no form that could be found: whoever accepts a draft has to read it. The rules of
+leakage leave alone what is likely an example, so as not to warn in vain; in a log it may be somebody, and is hidden.
 """
 
 from __future__ import annotations

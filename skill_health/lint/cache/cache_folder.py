@@ -22,12 +22,13 @@ _TAG = b"""Signature: 8a477f597d28d172789f06886806bc55
 """
 URLS, TASKS, VECTORS = "urls.json", "effectiveness-check.json", "vectors.bin"
 _FIXED = (MARK, URLS, TASKS, VECTORS)
-_ENDING = ".lint"
+_ENDING, INDEX_ENDING = ".lint", ".index"
 _HEX = frozenset("0123456789abcdef")
 _TEMPORARY = (".skill-health-", ".tmp")
 _MAX_FILES = 64
 _MAX_OF_ROOT = 8
 _MAX_BYTES = 2 << 30
+_MAX_INDEXES, _MAX_INDEX_BYTES = 16, 2 << 30
 _MAX_SEALED = 256 << 20
 _DAY = 86_400
 
@@ -50,7 +51,7 @@ def is_ours(name: str) -> bool:
     """Whether a file has a name that we give: only such files are ever written or removed."""
     if name.startswith(_TEMPORARY[0]) and name.endswith(_TEMPORARY[1]):
         return True
-    return name in _FIXED or _is_collection(name)
+    return name in _FIXED or _is_collection(name) or _is_index(name)
 
 
 def open_cached(name: str) -> BinaryIO | None:
@@ -125,6 +126,22 @@ def own_path(name: str) -> str | None:
         return None
 
 
+def own_folder(name: str) -> str | None:
+    """A marked folder of ours beside that of the linter, made where necessary; None where it is not ours alone."""
+    folder = os.path.join(os.path.dirname(directory()), name)
+    try:
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
+        with suppress(FileExistsError):
+            os.mkdir(folder, 0o700)
+        if not _is_own(os.lstat(folder), folder=True):
+            return None
+        with suppress(FileExistsError), open(os.path.join(folder, MARK), "xb") as file:
+            file.write(_TAG)
+        return folder
+    except OSError:
+        return None
+
+
 def _is_marked(folder: str) -> bool:
     """Whether the folder has our mark, which a folder without foreign files is given."""
     mark = os.path.join(folder, MARK)
@@ -151,6 +168,12 @@ def _is_collection(name: str) -> bool:
     return base != rest and len(root) == len(base) == 32 and _HEX.issuperset(root + base)
 
 
+def _is_index(name: str) -> bool:
+    """Whether this is what a router has indexed: a digest of 32 hexadecimal digits."""
+    key = name.removesuffix(INDEX_ENDING)
+    return key != name and len(key) == 32 and _HEX.issuperset(key)
+
+
 def _prune(folder: str) -> None:
     """Remove our files that are too many, those used last left, and what interrupted runs left behind."""
     found = []
@@ -160,11 +183,15 @@ def _prune(folder: str) -> None:
                 status = entry.stat(follow_symlinks=False)
                 found.append((status.st_mtime_ns, status.st_size, entry.name))
     total, count, of_root = 0, 0, dict[str, int]()
+    indexes, index_bytes = 0, 0
     for time_ns, size, name in sorted(found, reverse=True):
         if _is_collection(name):
             root = name.partition("-")[0]
             total, count, of_root[root] = total + size, count + 1, of_root.get(root, 0) + 1
             gone = count > _MAX_FILES or total > _MAX_BYTES or of_root[root] > _MAX_OF_ROOT
+        elif _is_index(name):
+            indexes, index_bytes = indexes + 1, index_bytes + size
+            gone = indexes > _MAX_INDEXES or (indexes > 1 and index_bytes > _MAX_INDEX_BYTES)
         else:
             gone = time_ns + _DAY * 10**9 < time.time_ns()
         if gone:

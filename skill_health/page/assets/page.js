@@ -57,7 +57,7 @@
     const { data } = kept;
     const body = table.tBodies[0];
     const count = data.rows.length;
-    const shownAs = ["skill", "lint", "trend", "routing", "effect", "listing", "claims"];
+    const shownAs = Object.keys(data.keys);
     const MOST = 60;
     let order = [];
     let made = new Map();
@@ -74,7 +74,7 @@
       missing.forEach((at, nth) => {
         const row = found[nth];
         row.at = at;
-        for (const name of ["verdict", ...shownAs]) {
+        for (const name of shownAs) {
           const value = data.keys[name][at];
           const cell = name === "skill" ? null : row.querySelector(`.c-${name}`);
           if (cell && value !== null) cell.dataset.sort = value;
@@ -146,8 +146,9 @@
     const every = [...data.rows.keys()];
     const input = document.getElementById("find");
     const output = document.getElementById("shown");
-    const chips = find(".chip");
+    const chips = find(".chip[data-word]");
     const choices = find("select[data-facet]");
+    const noun = data.noun ?? ["skill", "skills"];
     let words = null;
     let sorted = { name: "verdict", sign: 1 };
     let order = [];
@@ -172,7 +173,7 @@
         (at) => (!chosen.size || chosen.has(data.grades[at])) && sets.every((set) => set.has(at)) && asked.every((word) => words[at].includes(word))
       );
       view.show(rows);
-      output.textContent = `${rows.length} of ${count} skill${count === 1 ? "" : "s"}`;
+      output.textContent = `${rows.length.toLocaleString("en")} of ${count.toLocaleString("en")} ${noun[count === 1 ? 0 : 1]}`;
     };
     let waiting = 0;
     const soon = () => {
@@ -301,6 +302,24 @@
     });
   }
 
+  // The tasks of a grid of trials, by how one of their trials went: all of them where nothing is chosen.
+  function sifting() {
+    document.addEventListener("click", (event) => {
+      const chip = event.target.closest?.("[data-state]");
+      const grid = chip?.closest(".grid");
+      if (!grid) return;
+      chip.setAttribute("aria-pressed", String(chip.getAttribute("aria-pressed") !== "true"));
+      const wanted = find('[data-state][aria-pressed="true"]', grid).map((each) => each.dataset.state);
+      const rows = find("tr[data-states]", grid);
+      for (const row of rows) {
+        const states = row.dataset.states.split(" ");
+        row.hidden = wanted.length > 0 && !wanted.some((state) => states.includes(state));
+      }
+      const shown = rows.filter((row) => !row.hidden).length;
+      grid.querySelector("output").textContent = `${shown} of ${rows.length} tasks`;
+    });
+  }
+
   // Paper has no tooltips. What else is to be printed the reader opens; all of it would be hundreds of sheets.
   function printing() {
     let opened = [];
@@ -325,6 +344,7 @@
     printing();
     watch(document);
     telling();
+    sifting();
     naming(kept);
     filling(kept, watch);
     for (const [id, state] of Object.entries(opened)) {

@@ -15,10 +15,10 @@ import msgspec
 from skill_health.core.files import read_limited
 from skill_health.core.strict_json import escape_surrogates
 from skill_health.documents import page_data as data
+from skill_health.documents._foreign import read_record
 from skill_health.documents._record import record_values
 from skill_health.documents.effect_history import ModelEffect
 from skill_health.documents.skill_record import SkillRecord, SkillRouted
-from skill_health.page.data.loading import read_record
 from skill_health.page.model import SkillVerdict
 from skill_health.page.verdict.ranking import effect_rank, route_rank
 

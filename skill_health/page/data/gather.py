@@ -13,12 +13,13 @@ from typing import Any, Final
 
 from skill_health.config.settings import Config
 from skill_health.core.files import read_limited
+from skill_health.core.forks import processors
 from skill_health.core.strict_json import escape_surrogates, plain_values
 from skill_health.daily.risks import read_last_rated
 from skill_health.daily.today import check_today
 from skill_health.discovery.changes import Revision
-from skill_health.discovery.corpus import discover
 from skill_health.discovery.hosts import FULL, NAME_ONLY, OMITTED, TRUNCATED, Catalog, hosts, simulate
+from skill_health.documents._foreign import read_record
 from skill_health.documents._record import RecordType, map_values, record_values
 from skill_health.documents.activation_history import read_activation_history
 from skill_health.documents.activation_report import ActivationReport
@@ -35,13 +36,13 @@ from skill_health.documents.page_data import (
     SkillClaims,
     SkillListings,
 )
+from skill_health.documents.router_curve import CURVE, RouterCurve
 from skill_health.documents.router_report import RouterReport
 from skill_health.formats.json import build_lint_document
 from skill_health.lint.pipeline import LintResult
-from skill_health.needs.collection import needs_of_collection, needs_report
+from skill_health.needs.collection import KeptNeeds, needs_of_collection, needs_report
 from skill_health.page.data.changes import changes, read_state, state, with_basis
 from skill_health.page.data.histories import daily_history, effect_history, marks, router_history, trends
-from skill_health.page.data.loading import read_record
 from skill_health.page.data.source import read_source
 from skill_health.page.model import Page, SkillVerdict
 from skill_health.page.verdict.answers import answer_questions
@@ -216,6 +217,17 @@ def saved_configurations(folder: str) -> tuple[EffectConfigurations | None, tupl
     return found, ()
 
 
+def saved_curve(folder: str) -> tuple[RouterCurve | None, tuple[str, ...]]:
+    """The router's curve that was saved in a folder of reports, and what is wrong with it; None where none was."""
+    path = os.path.join(folder, CURVE)
+    if not os.path.lexists(path):
+        return None, ()
+    _, found = _report(path, RouterCurve, _MOST_REPORT)
+    if isinstance(found, str):
+        return None, (f"{CURVE} {found}: its figures are not shown",)
+    return found, ()
+
+
 SCHEMA: Final = "skill-health/page/1"
 TITLE = "Skill health"
 _MOST_STATE = 4 << 20
@@ -232,11 +244,13 @@ def read_page(
     base: str = "",
     last: str = "",
     title: str = TITLE,
+    kept: KeptNeeds | None = None,
 ) -> Page:
     """Everything that is known of the skills that `paths` name.
 
     `folder` holds the reports, `base` is the folder that the page is written to, and `last` the page that is to be
-    replaced, from which the state to compare with is read ("" for none). Raises UsageError as `lint` does; whatever
+    replaced, from which the state to compare with is read ("" for none). What skills need is not
+    looked for again as far as it is `kept`. Raises UsageError as `lint` does; whatever
     the histories, the reports and the last page hold costs a note at most.
     """
     asked = [os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/") for path in paths]
@@ -248,6 +262,7 @@ def read_page(
     reports = (router_reports(folder, status), effect_reports(folder, status), activation_reports(folder))
     (router, _), (effects, _), (activation, _) = reports
     configurations, unread = saved_configurations(folder) if folder else (None, ())
+    curve, bent = saved_curve(folder) if folder else (None, ())
     old, wrong = _last_state(last) if last else (None, ())
     source = read_source(root)
     title = source.name or title if title == TITLE else title
@@ -270,19 +285,24 @@ def read_page(
         verdicts=verdicts,
         answers=answers,
         due=due_skills(status, joined.report),
-        notes=tuple(dict.fromkeys(escape_surrogates(note) for note in (*status.notes, *further, *unread, *wrong))),
+        notes=tuple(
+            dict.fromkeys(escape_surrogates(note) for note in (*status.notes, *further, *unread, *bent, *wrong))
+        ),
         folder=os.path.abspath(folder) if folder else "",
         base=os.path.abspath(base) if base else "",
         configurations=configurations,
-        needs=_needs(joined, paths, root, config),
+        needs=_needs(joined, jobs, kept),
         activation=activation,
+        curve=curve,
     )
 
 
-def _needs(joined: JoinedRecords, paths: Sequence[str], root: str, config: Config) -> NeedsReport:
+def _needs(joined: JoinedRecords, jobs: int, kept: KeptNeeds | None) -> NeedsReport:
     """What the skills of the page need, and no others."""
     shown = {each.path for each in joined.status.records}
-    found = [each for each in needs_of_collection(discover(paths, config, root)) if each.path in shown]
+    entries = [each for each in joined.result.entries if each.path in shown]
+    # One that keeps what it found lives on with threads of its own, which a fork would cut in two.
+    found = needs_of_collection(joined.result.root, entries, 1 if kept else jobs or processors(), kept)
     return map_values(needs_report(found), plain_values)
 
 

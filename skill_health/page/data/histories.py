@@ -14,6 +14,7 @@ from skill_health.core.history import read_backwards
 from skill_health.daily.earlier import HISTORY as DAILY
 from skill_health.daily.earlier import differences
 from skill_health.daily.states import NOTHING, STATES, read_states, unpack_run
+from skill_health.documents._foreign import read_record
 from skill_health.documents._record import RecordType
 from skill_health.documents.daily_line import DailyLine
 from skill_health.documents.daily_run import DailyRun
@@ -22,7 +23,6 @@ from skill_health.documents.effect_history import EffectHistoryLine
 from skill_health.documents.page_data import HistoryMark, ScoreTrend
 from skill_health.documents.router_history import HISTORY as ROUTER
 from skill_health.documents.router_history import RouterHistoryLine
-from skill_health.page.data.loading import read_record
 
 MOST_LINES = 400
 """So many lines of daily runs are kept, the last ones; of the others, which are small, ten times as many."""

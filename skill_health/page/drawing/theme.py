@@ -45,7 +45,7 @@ def config() -> dict[str, Any]:
             "domain": False,
             "grid": False,
         },
-        "axisBand": {"ticks": False, "labelPadding": 6},
+        "axisBand": {"ticks": False, "labelPadding": 10},
         "legend": text | {"orient": "bottom", "labelColor": INK, "titleColor": MUTED},
         "header": text | {"labelColor": INK, "labelAnchor": "start", "labelAngle": 0, "labelPadding": 4},
         "text": {"color": INK, "fontSize": 11, "align": "left"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from skill_health.documents.activation_report import ActivationReport, ModelActivation, description_digest
-from skill_health.documents.caveats import Caveat, FoundCaveat
+from skill_health.documents.caveats import FoundCaveat, LoadFacts, find_load_caveats
 from skill_health.page.model import Page
 from skill_health.text.near import list_some
 
@@ -26,13 +26,9 @@ class AgentActivation:
     @property
     def marks(self) -> tuple[FoundCaveat, ...]:
         """Its marks, with their reasons."""
-        found = [
-            (Caveat.SIMULATED, self.model.simulated, ""),
-            (Caveat.STALE, bool(self.changed), f"other descriptions by now: {list_some(self.changed)}"),
-            (Caveat.WEAKER_PROOF, bool(self.model.unproved), self.model.unproved),
-            (Caveat.PRELIMINARY, bool(self.model.preliminary), "; ".join(self.model.preliminary)),
-        ]
-        return tuple(FoundCaveat(caveat, why) for caveat, holds, why in found if holds)
+        model = self.model
+        changed = [f"other descriptions by now: {list_some(self.changed)}"] if self.changed else []
+        return find_load_caveats(LoadFacts(model.simulated, changed, model.unproved, model.preliminary))
 
 
 def last_activations(page: Page) -> tuple[AgentActivation, ...]:

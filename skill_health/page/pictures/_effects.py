@@ -201,7 +201,7 @@ def forest(
     thin = vl.layer("rule", vl.interval("x", axis, "t_low", "t_high"), strokeWidth=1, yOffset=5)
     layers = [
         # First the one that all rows have: their order is that of the first mark.
-        vl.layer("text", {"x": {"value": 222}, "text": {"field": "n"}, "color": {"value": MUTED}}),
+        vl.layer("text", {"x": {"value": 226}, "text": {"field": "n"}, "color": {"value": MUTED}}),
         vl.layer("rule", vl.interval("x", axis), strokeWidth=2),
         *([thin] if has_thin else []),
         vl.layer("point", {**point, "x": vl.channel("value", **axis)}),

@@ -45,7 +45,7 @@ def draw_forest(rows: Sequence[ForestRow], title: str, room: int = 172, legend: 
     fill = {**color, "condition": {"test": "datum.open", "value": GROUND}}
     layers = [
         # First the one that all rows have: their order is that of the first mark.
-        vl.layer("text", {"x": {"value": 222}, "text": {"field": "n"}, "color": {"value": MUTED}}),
+        vl.layer("text", {"x": {"value": 226}, "text": {"field": "n"}, "color": {"value": MUTED}}),
         vl.layer("rule", vl.interval("x", axis), strokeWidth=2),
         vl.layer("point", {"shape": shape, "fill": fill, "size": {"value": 50}, "x": vl.channel("value", **axis)}),
     ]

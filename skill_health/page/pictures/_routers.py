@@ -78,7 +78,7 @@ def standing_of(page: Page, report: RouterReport, own: ModelRoutingReport) -> Ro
     failed = report.check.failed if report.check else ()
     facts = RoutingFacts(
         own.kind == "simulated", own.kind == "local", any(line.changed for line in lines), own.model not in failed,
-        _selection(report), own.preliminary,
+        _selection(report), own.preliminary, report.retrieval.k if report.retrieval else 0,
     )  # fmt: skip
     return RouterStanding(own, report, find_routing_caveats(facts))
 

@@ -9,10 +9,13 @@ from skill_health.page.drawing.theme import BAD, INK, SERIES, WARN
 from skill_health.page.figures import count, text_cell
 from skill_health.page.model import NumberTable, Page, Picture
 from skill_health.page.pictures import _specs as vl
+from skill_health.text.terminal import squeezed
 
 QUESTION, ORDER = 1, 3
 MOST = 15
 """So many bars are drawn, the fullest first."""
+_LABEL, _LEAST = 76, 12
+"""Characters of a label, and of a folder in it."""
 _FATES = {"truncated": "cut short", "name_only": "by name only", "omitted": "left out"}
 _COUNTS = ("wanted", "limit", "skills", "full", *_FATES)
 _HEAD = ("Host", "Folder", "Unit", "Wanted", "Limit", "Skills", "In full", "Cut short", "By name only", "Left out")
@@ -28,7 +31,13 @@ def build(page: Page) -> tuple[Picture, ...]:
     if not hosts:
         return ()
     several = len({host.group for host in hosts}) > 1
-    names = [f"{host.title}, {host.group}" if several else host.title for host in hosts]
+    words = [f"{_describe_size(host)}; {_describe_fate(host)}" for host in hosts]
+    # A folder that is too long loses its middle; the figures stay.
+    room = [_LABEL - len(f"{host.title}, : {said}") for host, said in zip(hosts, words, strict=True)]
+    names = [
+        f"{host.title}, {squeezed(host.group, max(left, _LEAST))}" if several else host.title
+        for host, left in zip(hosts, room, strict=True)
+    ]
     table = NumberTable(
         _HEAD,
         tuple(
@@ -37,11 +46,10 @@ def build(page: Page) -> tuple[Picture, ...]:
         ),
         "What hosts need to list all skills, and what they have for it",
     )
-    words = [f"{_describe_size(host)}; {_describe_fate(host)}" for host in hosts]
     firsts = "; ".join(f"{name}: {each.replace(';', ',', 1)}" for name, each in zip(names[:3], words, strict=False))
     alt = f"Bars of the listing of the skills against each host's limit. {firsts}."
     note = (
-        f"{_NOTE} The {MOST} fullest of {len(hosts)} are drawn, all are in the table." if len(hosts) > MOST else _NOTE
+        f"{_NOTE} The {MOST} fullest of {len(hosts):,} are drawn, all are in the table." if len(hosts) > MOST else _NOTE
     )
     spec = _spec(hosts[:MOST], names, words)
     return (Picture("listing-budget", "Listing budget of each host", alt, spec, table, 1, note),)
@@ -61,7 +69,7 @@ def _describe_fate(host: HostListing) -> str:
 
 
 def _spec(hosts: Sequence[HostListing], names: Sequence[str], words: Sequence[str]) -> vl.Spec:
-    fitted = vl.labels([*map(": ".join, zip(names, words, strict=True))][: len(hosts)], width=76)
+    fitted = vl.labels([*map(": ".join, zip(names, words, strict=True))][: len(hosts)], width=_LABEL)
     values = []
     for host, label in zip(hosts, fitted, strict=True):
         color = BAD if host.omitted else WARN if host.truncated or host.name_only else SERIES[0]

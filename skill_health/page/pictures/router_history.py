@@ -58,7 +58,10 @@ class RoutedRun:
     def marks(self) -> tuple[FoundCaveat, ...]:
         """What keeps the figure from being taken at its word."""
         own = self.own
-        return find_routing_caveats(RoutingFacts(own.simulated, own.kind == "local", False, own.trusted, own.selection))
+        facts = RoutingFacts(
+            own.simulated, own.kind == "local", False, own.trusted, own.selection, (), own.settings.retrieve
+        )
+        return find_routing_caveats(facts)
 
     @property
     def figure(self) -> str:

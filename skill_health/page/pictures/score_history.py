@@ -160,8 +160,10 @@ def _spec(runs: Sequence[ScoredRun], marks: Sequence[HistoryMark], band: bool) -
         if stretches[run.stretch] == 1 or (band and len(runs) <= 31):
             dots.append(own)
     # A tenth of the scale at least, or a hair's breadth would look like a fall.
-    room = max(max(ends) - min(ends), 0.1) * 0.06
-    domain = [max(0.0, floor((min(ends) - room) * 100) / 100), ceil((max(ends) + room) * 100) / 100]
+    high = max(min(max(ends), 1.0), 0.1)
+    low = min(min(ends), max(high - 0.1, 0.0))
+    room = (high - low) * 0.06
+    domain = [max(0.0, floor((low - room) * 100) / 100), min(1.0, ceil((high + room) * 100) / 100)]
     axis = {"tickCount": 4 if band else 3, "grid": band}
     up: vl.Spec = {"title": "score, 0 to 1" if band else None, "scale": {"domain": domain}, "axis": axis}
     y, color = vl.channel("score", **up), vl.category("color", scale=None)

@@ -51,12 +51,15 @@ def build_sections(page: Page, drawn: Drawn, environment: Environment, mode: Pag
         if context is not None:
             text = environment.get_template(f"{name}.html.j2").render({**context, "mode": mode})
             found.append(
-                RenderedSection(name, text, _style(name), getattr(module, "PLACES", ((name, module.TITLE),)), context)
+                RenderedSection(
+                    name, text, section_style(name), getattr(module, "PLACES", ((name, module.TITLE),)), context
+                )
             )
     return tuple(found)
 
 
-def _style(name: str) -> str:
+def section_style(name: str) -> str:
+    """The style sheet of a section, "" for none."""
     for folder in package.__path__:
         path = os.path.join(folder, f"{name}.css")
         if os.path.isfile(path):

@@ -21,7 +21,7 @@ def build(page: Page, _: Drawn) -> Mapping[str, object] | None:
         (each.title, each.category, count(page.origins, each, "count"), _share(page, each))
         for each in sorted(found, key=lambda each: -each.count)
     ]
-    return {"rows": rows, "skills": len(needs.skills), "none": _unneeded(page)} if needs and rows else None
+    return {"rows": rows, "skills": len(needs.skills), "unneeded": _unneeded(page)} if needs and rows else None
 
 
 def _share(page: Page, frequency: NeedFrequency) -> PageCell:

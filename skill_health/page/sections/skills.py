@@ -16,9 +16,9 @@ from skill_health.page.model import Page, SkillVerdict, anchor
 from skill_health.page.skill.budget import HtmlBudget, TextExcerpt, cut
 from skill_health.page.skill.effects import EffectReports, EffectSection, HtmlBudgets, bench, effect
 from skill_health.page.skill.health import Found, HealthSection, by_skill, health
-from skill_health.page.skill.kept_files import ReportFolders
 from skill_health.page.skill.needs import NeedsSection, needs, needs_by_path
 from skill_health.page.skill.routing import RouterReports, RoutingSection, book, routing
+from skill_health.trials.kept_files import ReportFolders
 
 ORDER, TITLE = 40, "Skill by skill"
 FINDINGS, NEEDS, PROMPTS, TASKS, LINKS, VIEWS = 250_000, 120_000, 250_000, 150_000, 120_000, 500_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import sys
@@ -14,7 +15,7 @@ from html import escape
 
 from skill_health.config.settings import Config
 from skill_health.core.errors import SkillHealthError
-from skill_health.core.files import blake2b
+from skill_health.core.files import blake2b, file_state
 from skill_health.daily.earlier import HISTORY as DAILY
 from skill_health.daily.states import STATES
 from skill_health.discovery.corpus import discover
@@ -23,10 +24,16 @@ from skill_health.documents.effect_history import HISTORY as EFFECTS
 from skill_health.documents.router_history import HISTORY as ROUTER
 from skill_health.drafts.store import DRAFTS, count_waiting
 from skill_health.lint.report import BASELINE
+from skill_health.needs.collection import KeptNeeds
 from skill_health.page.figures import escape_text
-from skill_health.page.html import render
-from skill_health.page.request import PAGE, PageOptions, PageRequest, asked, page_of
+from skill_health.page.html import KeptHtml, render
+from skill_health.page.request import PAGE, PageOptions, asked, page_of
+from skill_health.page.trials.address import ADDRESS
+from skill_health.page.trials.pages import TrialPages
 from skill_health.registries.sources import KINDS, expand
+from skill_health.trials.find import every_trial
+from skill_health.trials.kept_files import ReportFolders
+from skill_health.trials.results import read_trials
 
 _BODY = re.compile(r"</head>\s*<body\b[^>]*>", re.IGNORECASE)
 _REASON = 400
@@ -40,8 +47,11 @@ class Site:
     `version` counts what a reader would see: it changes when the page or the reason does.
     """
 
-    def __init__(self, build: Callable[[], str], mark: Callable[[], str]) -> None:
-        self._build, self._mark = build, mark
+    def __init__(
+        self, build: Callable[[], str], mark: Callable[[], str], trial: Callable[[str], str] = lambda address: ""
+    ) -> None:
+        """`trial` gives the page of the trial, or of the two, at an address, "" where the page shows none there."""
+        self._build, self._mark, self.trial = build, mark, trial
         self._lock = threading.Lock()
         self._known: str | None = None
         self._page: str | None = None
@@ -153,7 +163,7 @@ def mark(paths: Sequence[str], config: Config, folder: str, file: str | None = N
         *_drafts(root),
         *_reports(folder),
     ):
-        found.update(f"{path}\0{_state(path)}\0".encode("utf-8", "surrogateescape"))
+        found.update(f"{path}\0{file_state(path)}\0".encode("utf-8", "surrogateescape"))
     return found.hexdigest()
 
 
@@ -199,12 +209,44 @@ def _reports(folder: str) -> Iterator[str]:
         yield from (os.path.join(place, run, name) for run in runs for name in _IN_RUN)
 
 
-def _state(path: str) -> str:
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError):
-        return ""
-    return f"{status.st_mtime_ns} {status.st_size} {status.st_ino} {status.st_mode}"
+class PageBuilder:
+    """Builds the page of what the command line means, and makes anew only what rests on something that has changed.
+
+    Skills are checked from the cache of `lint`, and pictures are kept where they are drawn; `needs` and `html` hold
+    what the last build made besides. The page is byte for byte that of a build from nothing.
+    """
+
+    def __init__(self, paths: Sequence[str], options: PageOptions, day: Callable[[], date]) -> None:
+        """`day` gives the day as of which the page is built. Raises UsageError for wrong paths and settings."""
+        self.about, self._options, self._day = asked(paths, options), options, day
+        self.needs, self.html = KeptNeeds(), KeptHtml()
+        self._title, self._runs = "", frozenset[str]()
+
+    def build(self) -> str:
+        """The page as of now. Raises UsageError where a setting is wrong by now."""
+        # The folder of the reports stays that of the start: the raw files are served from it.
+        folder = self.about.folder
+        self.about = replace(asked(self.about.paths, self._options), folder=folder)
+        options = replace(self._options, as_of=self._day())
+        page = page_of(self.about, options, folder, os.path.join(folder, PAGE), self.needs)
+        # A check of many skills stops the collection of garbage; a process that lives on has to clean up behind itself.
+        gc.enable()
+        return _with_drafts(render(page, live=True, kept=self.html), self.about.root)
+
+    def trial(self, address: str) -> str:
+        """The page of a trial as of now, or of two side by side; "" for any that is not of a run on the last page."""
+        named = ADDRESS.match(address)
+        if named is None or named[1] not in self._runs:
+            return ""
+        run, first, second = named.groups()
+        trials = every_trial(read_trials(ReportFolders(self.about.folder, ""), run))
+        pages = TrialPages(self.about.folder, self.about.folder, self._title)
+        return pages.pair(run, trials, (first, second)) if second else pages.page(run, trials, first)
+
+    def mark(self) -> str:
+        """See `mark`."""
+        about = self.about
+        return mark(about.paths, about.config, about.folder, self._options.config_file, (self._day().isoformat(),))
 
 
 def site(paths: Sequence[str], options: PageOptions, day: Callable[[], date]) -> tuple[Site, str]:
@@ -213,18 +255,5 @@ def site(paths: Sequence[str], options: PageOptions, day: Callable[[], date]) ->
     `day` gives the day as of which the page is built. Raises UsageError for paths and settings that are wrong now;
     once they become so, the site says it.
     """
-    about = asked(paths, options)
-
-    def build() -> str:
-        nonlocal about
-        # The folder of the reports stays that of the start: the raw files are served from it.
-        fresh = asked(paths, options)
-        about = PageRequest(fresh.paths, fresh.root, fresh.config, about.folder)
-        last = os.path.join(about.folder, PAGE)
-        page = render(page_of(about, replace(options, as_of=day()), about.folder, last), live=True)
-        return _with_drafts(page, about.root)
-
-    def marked() -> str:
-        return mark(about.paths, about.config, about.folder, options.config_file, (day().isoformat(),))
-
-    return Site(build, marked), about.folder
+    builder = PageBuilder(paths, options, day)
+    return Site(builder.build, builder.mark, builder.trial), builder.about.folder

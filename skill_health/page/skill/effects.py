@@ -15,8 +15,9 @@ from skill_health.documents.skill_record import SkillRecord
 from skill_health.page.figures import MISSING, points, score, share
 from skill_health.page.model import Origins, PageCell
 from skill_health.page.skill.budget import HtmlBudget, price
-from skill_health.page.skill.kept_files import FileLink, ReportFolders
-from skill_health.page.skill.trial_files import (
+from skill_health.page.skill.trials import DEAREST, TrialView, trial_view
+from skill_health.trials.kept_files import FileLink, ReportFolders
+from skill_health.trials.results import (
     RESULTS,
     Trial,
     TrialLinks,
@@ -27,7 +28,6 @@ from skill_health.page.skill.trial_files import (
     read_trials,
     worst,
 )
-from skill_health.page.skill.trials import DEAREST, TrialView, trial_view
 
 MOST_TRIALS, MOST_TASKS = 12, 40
 """How many trials have links, and how many tasks are shown, of a skill and model."""

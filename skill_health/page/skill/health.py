@@ -74,7 +74,10 @@ class InFile:
 
 @dataclass(frozen=True, slots=True)
 class HealthSection:
-    """What `lint` says of a skill. `left` findings are not shown. `counts` are named cells by severity."""
+    """What `lint` says of a skill. `counts` are named cells by severity.
+
+    `left` findings are not shown; `left_elsewhere` of them are reported at other skills.
+    """
 
     grade: SkillGrade
     score: PageCell
@@ -83,6 +86,7 @@ class HealthSection:
     components: tuple[ComponentDetail, ...]
     files: tuple[InFile, ...]
     left: int
+    left_elsewhere: int
 
 
 Found = Mapping[str, tuple[FindingRecord, ...]]
@@ -118,10 +122,11 @@ def health(
         record.health.grade,
         score(origins, linted, "score", tone=GRADE_TONES[record.health.grade]) if linted else PageCell(MISSING),
         tuple((name, count(origins, linted.findings, name) if linted else PageCell(MISSING)) for name in severities),
-        tuple(cut(flag, _LONGEST) for flag in (linted.flags if linted else ())),
+        tuple(cut(flag, _LONGEST) for flag in record.health.flags),
         tuple(_component(origins, each) for each in (linted.components if linted else ())),
         tuple(InFile(path, tuple(own)) for path, own in shown.items()),
         len(every) - n,
+        sum(told.skill != record.path for told in every[n:]),
     )
 
 

@@ -15,7 +15,7 @@ from skill_health.documents.skill_record import SkillRecord, SkillRouted
 from skill_health.page.figures import count, share, text_cell
 from skill_health.page.model import NumberTable, Origins, PageCell
 from skill_health.page.skill.budget import HtmlBudget, TextExcerpt, cut, price
-from skill_health.page.skill.kept_files import FileLink, ReportFolders
+from skill_health.trials.kept_files import FileLink, ReportFolders
 
 NO_SKILL, NO_ANSWER, NOT_KNOWN = "no skill", "no valid answer", "not known"
 _AROUND, _PICK = 420, 260

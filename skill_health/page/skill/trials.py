@@ -1,25 +1,52 @@
-"""A failing trial to look at: what the agent did, what came of it, and what the verifier says."""
+"""A trial to look at: what the agent did, what came of it, and what the verifier says; as an excerpt, or as a page."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from skill_health.documents._record import OpenRecord, decode_record
-from skill_health.documents.effect_result import TrialResult
 from skill_health.page.figures import MISSING
 from skill_health.page.model import PageCell
 from skill_health.page.skill.budget import TextExcerpt, cut, fitted, from_file, price
-from skill_health.page.skill.kept_files import FileLink, ReportFolders, Way
-from skill_health.page.skill.trial_files import Trial, TrialLinks, kept
+from skill_health.trials.kept_files import FileLink, ReportFolders
+from skill_health.trials.reading import SHORT, WHOLE, KeptOutput, KeptTrial, ReadLimits, read_trial
+from skill_health.trials.results import Trial, TrialLinks, kept
+from skill_health.trials.steps import UNMARKED, PieceKind, SkillOpenings, ToldStep, raw_steps, told_step
 
 Sign = Literal["added", "removed", "place", "same"]
 MOST_LINES = 120
-_LONGEST = 300
 _AROUND = 25
 """Bytes of HTML around a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewLimits:
+    """How much of a trial is shown: steps and pieces of one, lines of a diff, characters, and bytes of HTML.
+
+    `lengths` are the most characters of each piece, the longest first for which all steps fit.
+    """
+
+    room: int = 9_800
+    steps: int = 40
+    pieces: int = 12
+    lengths: tuple[int, ...] = (600, 300, 150, 80)
+    diff: int = 3_000
+    diff_lines: int = MOST_LINES
+    line: int = 300
+    verifier: int = 2_500
+    final: int = 800
+    notes: int = 4
+    note: int = 300
+    read: ReadLimits = SHORT
+
+
+EXCERPT = ViewLimits()
+"""What a page with all skills has room for."""
+FULL = ViewLimits(
+    3_000_000, 2_000, 200, (20_000, 4_000, 600, 300, 150, 80), 600_000, 8_000, 4_000, 200_000, 100_000, 40, 2_000, WHOLE
+)
+"""What a page of its own has room for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +59,17 @@ class DiffExcerpt:
     price: int = 0
 
 
-def diff(data: bytes, size: int, room: int) -> DiffExcerpt:
-    """The beginning of a diff of `size` bytes, of which `data` were read, in at most `room` bytes of HTML."""
+def diff(data: bytes, size: int, limits: ViewLimits = EXCERPT) -> DiffExcerpt:
+    """The beginning of a diff of `size` bytes, of which `data` were read, within the limits."""
     text = data.decode("utf-8", "surrogateescape")
     every = text.removesuffix("\n").split("\n") if text else []
     lines: list[tuple[Sign, str]] = []
     spent = 0
-    for line in every[:MOST_LINES]:
-        told = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}… ({len(line) - _LONGEST:,} more characters)"
+    for line in every[: limits.diff_lines]:
+        most = limits.line
+        told = line if len(line) <= most else f"{line[:most]}… ({len(line) - most:,} more characters)"
         spent += price(told) + _AROUND
-        if spent > room:
+        if spent > limits.diff:
             break
         lines.append((_sign(line, lines), told))
     paid = sum(price(told) + _AROUND for _, told in lines)
@@ -57,22 +85,19 @@ def _sign(line: str, before: list[tuple[Sign, str]]) -> Sign:
     return {"+": "added", "-": "removed"}.get(line[:1], "same")  # type: ignore[return-value]
 
 
-Kind = Literal["message", "reasoning", "call", "result"]
-MOST_STEPS = 40
-_LENGTHS = (600, 300, 150, 80)
-"""How many characters of each piece are shown, the longest first for which all steps fit."""
-_MOST_PIECES = 12
+MOST_STEPS = EXCERPT.steps
 _STEP, _PIECE = 120, 130
 """Bytes of HTML around a step and around a piece of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Something that was said, thought, called or given back. `label` names the tool."""
+    """Something that was said, thought, called or given back. `label` names the tool, `opened` the skills it opens."""
 
-    kind: Kind
+    kind: PieceKind
     label: str
     text: TextExcerpt
+    opened: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +124,16 @@ class Steps:
         return sum(map(_price, self.first + self.last))
 
 
-def steps(trajectory: Any, room: int) -> Steps:
+def steps(trajectory: Any, room: int, openings: SkillOpenings = UNMARKED, limits: ViewLimits = EXCERPT) -> Steps:
     """As many steps as fit into `room` bytes of HTML: the longest pieces first, then the fewest steps left out."""
-    told = _list(_get(trajectory, "steps"))
+    told = raw_steps(trajectory)
     # The end of a long story says how it failed, and its beginning what was asked.
-    head, tail = told[: MOST_STEPS * 3 // 4], told[MOST_STEPS * 3 // 4 :][-(MOST_STEPS // 4) :]
+    most = limits.steps
+    head, tail = told[: most * 3 // 4], told[most * 3 // 4 :][-(most // 4) :]
+    read = [told_step(number, step, openings) for number, step in _numbered(head, tail, len(told))]
     made: list[StepView] = []
-    for most in _LENGTHS:
-        made = [_step(number, step, most) for number, step in _numbered(head, tail, len(told))]
+    for length in limits.lengths:
+        made = [_step(each, length, limits.pieces) for each in read]
         if sum(map(_price, made)) <= room:
             return _split(made, len(told))
     chosen: list[StepView] = []
@@ -140,66 +167,23 @@ def _split(made: list[StepView], total: int) -> Steps:
 
 
 def _price(step: StepView) -> int:
-    return _STEP + sum(_PIECE + price(piece.label) + price(piece.text.text) for piece in step.pieces)
+    return _STEP + sum(
+        _PIECE + price(piece.label) + price(piece.opened) + price(piece.text.text) for piece in step.pieces
+    )
 
 
-def _step(number: int, told: Any, most: int) -> StepView:
-    pieces = list(_pieces(told, most))
-    source = _get(told, "source")
-    name = source if isinstance(source, str) else "unknown"
-    return StepView(number, name[:40], tuple(pieces[:_MOST_PIECES]), max(0, len(pieces) - _MOST_PIECES))
+def _step(told: ToldStep, most: int, most_pieces: int) -> StepView:
+    pieces = tuple(
+        Piece(each.kind, each.label[:80], cut(each.text, most), ", ".join(each.opened)[:200])
+        for each in told.pieces[:most_pieces]
+    )
+    return StepView(told.number, told.source[:40], pieces, len(told.pieces) - len(pieces))
 
 
-def _pieces(told: Any, most: int) -> Iterator[Piece]:
-    for kind, key in _SAID:
-        text = _text(_get(told, key))
-        if text.strip():
-            yield Piece(kind, "", cut(text, most))
-    for call in _list(_get(told, "tool_calls")):
-        yield Piece("call", _text(_get(call, "function_name"))[:80], cut(_arguments(_get(call, "arguments")), most))
-    for result in _list(_get(_get(told, "observation"), "results")):
-        yield Piece("result", "", cut(_text(_get(result, "content")), most))
-
-
-_SAID: tuple[tuple[Kind, str], ...] = (("reasoning", "reasoning_content"), ("message", "message"))
-
-
-def _arguments(value: Any) -> str:
-    """The arguments of a call: a single text as it is (a command), everything else as JSON."""
-    if isinstance(value, dict) and len(value) == 1:
-        ((key, only),) = value.items()
-        if isinstance(only, str):
-            return f"{key}: {only}"
-    return "" if value is None or value == {} else _text(value)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return "(nested too deep to be shown)"
-
-
-def _get(value: Any, key: str) -> Any:
-    return value.get(key) if isinstance(value, Mapping) else None
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-ROOM = 9_800
+ROOM = EXCERPT.room
 """Bytes of HTML that the texts of a trial may take; with what is around them no view is dearer than DEAREST."""
-_FRAME = 2_200
+_FRAME = 2_500
 DEAREST = ROOM + _FRAME
-_DIFF, _VERIFIER, _FINAL = 3_000, 2_500, 800
-_MOST_TRAJECTORY = 8 << 20
-_MOST_FILE = 256 << 10
-_MOST_NOTES, _NOTE = 4, 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +200,7 @@ class TrialView:
     """A trial as the page shows it. `problems` say what could not be read; `figures` are named cells."""
 
     trial: Trial
+    kept: KeptTrial
     figures: tuple[tuple[str, PageCell], ...]
     notes: tuple[TextExcerpt, ...]
     steps: Steps
@@ -229,62 +214,33 @@ class TrialView:
     """Bytes of HTML that the view takes, about."""
 
 
-def trial_view(shelf: ReportFolders, trial: Trial) -> TrialView:
+def trial_view(shelf: ReportFolders, trial: Trial, limits: ViewLimits = EXCERPT) -> TrialView:
     """The view of a trial, from the files in its folder; never raises for what they hold."""
-    problems: list[str] = []
+    told = read_trial(shelf, trial, limits.read)
     found: TrialLinks = kept(shelf, trial)
     links = {link.text: link for link in found.links}
-    outputs = tuple(
-        output
-        for output in (
-            _output(shelf, trial.way, ("verifier", "stdout"), "What the verifier says", _VERIFIER),
-            _output(shelf, trial.way, ("verifier", "stderr"), "Errors of the verifier", _FINAL),
-            _output(shelf, trial.way, ("verifier", "notes.txt"), "Remarks on the verification", _FINAL),
-            _output(shelf, trial.way, ("final.txt",), "What the agent says at the end", _FINAL),
-        )
-        if output
-    )
-    patch = shelf.read((*trial.way, "diff.patch"), _MOST_FILE) if trial.way else None
-    changed = diff(*patch, _DIFF) if patch else DiffExcerpt()
-    notes = _notes(trial.line, _problem(shelf, trial.way))
-    room = ROOM - sum(price(each.text) for each in (*notes, *(output.text for output in outputs))) - changed.price
-    story = steps(_trajectory(shelf, trial.way, problems), room)
-    if not patch:
-        problems.append("no diff was kept")
+    outputs = tuple(_output(shelf, each, limits) for each in told.outputs)
+    changed = diff(told.patch.data, told.patch.size, limits) if told.patch else DiffExcerpt()
+    notes = tuple(fitted(each, limits.note, limits.note) for each in told.notes[: limits.notes])
+    texts = sum(price(each.text) for each in (*notes, *(output.text for output in outputs)))
+    room = limits.room - texts - changed.price
+    story = steps(told.trajectory, room, SkillOpenings.of(trial.line), limits)
     return TrialView(
-        trial, _figures(trial), notes, story, changed, outputs, found.links,
-        links.get("trajectory"), links.get("diff"), tuple(problems), _FRAME + ROOM - room + story.price,
+        trial, told, _figures(trial), notes, story, changed, outputs, found.links, links.get("trajectory"),
+        links.get("diff"), told.problems, _FRAME + limits.room - room + story.price,
     )  # fmt: skip
 
 
-def _output(shelf: ReportFolders, folder: Way, way: Way, title: str, room: int) -> OutputExcerpt | None:
-    found = shelf.read((*folder, *way), _MOST_FILE) if folder else None
-    if not found or not found[0].strip():
-        return None
-    return OutputExcerpt(title, from_file(*found, room, room), shelf.link((*folder, *way), "the whole file"))
+def full_view(shelf: ReportFolders, trial: Trial) -> TrialView:
+    """The view of a trial on a page of its own, which links to what is too long even for that."""
+    return trial_view(shelf, trial, FULL)
 
 
-def _trajectory(shelf: ReportFolders, folder: Way, problems: list[str]) -> Any:
-    """The trajectory as a JSON value, None where it cannot be had; `problems` then says why."""
-    found = shelf.read((*folder, "trajectory.json"), _MOST_TRAJECTORY) if folder else None
-    if not found:
-        problems.append("no trajectory was kept")
-        return None
-    data, size = found
-    if size > _MOST_TRAJECTORY:
-        problems.append(f"the trajectory has {size / 1e6:,.0f} MB and is not shown here")
-        return None
-    try:
-        told = json.loads(data.decode("utf-8", "surrogateescape"))
-    except RecursionError:
-        problems.append("the trajectory is nested too deep to be shown")
-        return None
-    except ValueError:
-        problems.append("the trajectory is not JSON")
-        return None
-    if not isinstance(told, dict) or not isinstance(told.get("steps"), list):
-        problems.append("the trajectory has no list of steps")
-    return told
+def _output(shelf: ReportFolders, told: KeptOutput, limits: ViewLimits) -> OutputExcerpt:
+    room = limits.verifier if told.way[-1] == "stdout" else limits.final
+    return OutputExcerpt(
+        told.title, from_file(told.data, told.size, room, room), shelf.link(told.way, "the whole file")
+    )
 
 
 def _figures(trial: Trial) -> tuple[tuple[str, PageCell], ...]:
@@ -298,31 +254,14 @@ def _figures(trial: Trial) -> tuple[tuple[str, PageCell], ...]:
         ("turns", "turns", line.turns, 0, 1.0),
         ("tool calls", "tool_calls", line.tool_calls, 0, 1.0),
     )
-    return tuple((name, _number(value, f"{origin}/{key}", digits, unit)) for name, key, value, digits, unit in shown)
+    return tuple(
+        (name, number_cell(value, f"{origin}/{key}", digits, unit)) for name, key, value, digits, unit in shown
+    )
 
 
-def _number(value: float | None, origin: str, digits: int, unit: float) -> PageCell:
+def number_cell(value: float | None, origin: str, digits: int, unit: float = 1.0) -> PageCell:
+    """A figure of a trial in a unit of so many of its own, with so many digits where it is small; a dash for none."""
     if value is None:
         return PageCell(MISSING, None, origin)
     told = value / unit
     return PageCell(f"{told:,.{digits if abs(told) < 10 else min(digits, 1)}f}", value, origin)
-
-
-class _Verdict(OpenRecord, frozen=True):
-    """What the page reads of a verdict.json: what was wrong with the verification, "" for nothing."""
-
-    problem: str = ""
-
-
-def _problem(shelf: ReportFolders, folder: Way) -> str:
-    """What the verdict says was wrong with the verification; "" where it says nothing."""
-    found = shelf.read((*folder, "verdict.json"), _MOST_FILE) if folder else None
-    try:
-        return decode_record(found[0], _Verdict).problem if found else ""
-    except ValueError:
-        return ""
-
-
-def _notes(line: TrialResult, problem: str) -> tuple[TextExcerpt, ...]:
-    said = (line.error, problem, *line.notes)
-    return tuple(fitted(each, _NOTE, _NOTE) for each in said[:_MOST_NOTES] if each)

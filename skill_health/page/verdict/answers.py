@@ -22,7 +22,7 @@ from skill_health.rules._api import Severity
 from skill_health.stats.estimates import Estimate
 from skill_health.status.next_steps import CommandBuilder, grouped
 from skill_health.status.render import CollectionStatus
-from skill_health.text.numbers import with_interval
+from skill_health.text.numbers import count, with_interval
 
 _GAPS: Mapping[int, tuple[str, ...]] = {
     1: ("fix first",),
@@ -33,7 +33,7 @@ _GAPS: Mapping[int, tuple[str, ...]] = {
 
 def skills(n: int) -> str:
     """So many skills, in words."""
-    return f"{n} skill{'s' * (n != 1)}"
+    return count(n, "skill")
 
 
 def answer(
@@ -238,7 +238,7 @@ def answer_questions(
 
 def _gates(status: CollectionStatus, report: LintReport, config: Config) -> SkillVerdict:
     grades = [each.health.grade for each in status.records]
-    counts = ", ".join(f"{report.number(each)} {each.value}{'s' * (report.number(each) != 1)}" for each in Severity)
+    counts = ", ".join(count(report.number(each), each.value) for each in Severity)
     mean = report.scores.corpus.mean if report.scores else None
     mark = "" if mean is None else f", mean score {score_text(mean)}"
     reason = f"of {skills(len(status.records))} {count_grades(grades)}{mark}; {counts}"

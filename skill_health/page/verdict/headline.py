@@ -64,7 +64,7 @@ def _facts(page: Page, rules: Sequence[RuleCount]) -> Iterator[str]:
         if number > 1 and answer.grade is SkillGrade.FAIL:
             yield f"{TOPICS[number]} fails{f' ({answer.detail})' if answer.detail else ''}"
     if (worst := _shortest(page)) and worst.full < worst.skills:
-        yield _short_text(worst)
+        yield _short_text(page, worst)
     top = [each for each in rules if each.severity != "info" and each.skills][:_RULES]
     if top:
         spread = [f"{each.code} in {count(len(each.skills), 'skill')}" for each in top]
@@ -89,13 +89,15 @@ def _shortest(page: Page) -> HostListing | None:
     return min(page.own.listing.hosts, key=lost, default=None)
 
 
-def _short_text(each: HostListing) -> str:
+def _short_text(page: Page, each: HostListing) -> str:
+    """What a host does to a listing; where there are several folders of skills, of which."""
     parts = (
         (each.omitted, "leaves out {} of {}"), (each.name_only, "lists {} of {} by name only"),
         (each.truncated, "cuts the descriptions of {} of {}"),
     )  # fmt: skip
     told = [form.format(f"{n:,}", f"{each.skills:,}") for n, form in parts if n]
-    return f"{each.title} {', '.join(told)}"
+    where = f" in {each.group}" if len({one.group for one in page.own.listing.hosts}) > 1 else ""
+    return f"{each.title} {', '.join(told)}{where}"
 
 
 def _graded(page: Page, number: int, answer: SkillVerdict) -> PageTile:
@@ -109,7 +111,7 @@ def _listing(page: Page) -> PageTile | None:
     if worst is None:
         return None
     full = worst.full == worst.skills
-    text = f"every host lists all {worst.skills:,} in full" if full else _short_text(worst)
+    text = f"every host lists all {worst.skills:,} in full" if full else _short_text(page, worst)
     return PageTile(
         "Listing", "in full" if full else f"{worst.full:,} of {worst.skills:,} in full", "good" if full else "warn",
         text, "question-2",

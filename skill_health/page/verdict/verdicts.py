@@ -10,12 +10,13 @@ from skill_health.core.strict_json import escape_surrogates
 from skill_health.documents.effect_history import ModelEffect
 from skill_health.documents.next_steps import StepKind
 from skill_health.documents.skill_grades import SkillGrade, grade_word, reaches
-from skill_health.documents.skill_record import SkillHealth, SkillRecord, SkillRouted, SkillRouting
+from skill_health.documents.skill_record import SkillHealth, SkillLoads, SkillRecord, SkillRouted, SkillRouting
 from skill_health.lint.report import LintReport
 from skill_health.page.figures import score_text
-from skill_health.page.model import TOPICS, DueSkills, SkillVerdict
+from skill_health.page.model import LIVE, SKILL_TOPICS, DueSkills, SkillVerdict
 from skill_health.page.verdict.ranking import asking_again, effect_rank
 from skill_health.rules._api import Finding, Severity
+from skill_health.status.loads import counts_live
 from skill_health.status.next_steps import CommandBuilder, grouped, steps
 from skill_health.status.records import decides
 from skill_health.status.render import CollectionStatus
@@ -42,9 +43,9 @@ def verdict(record: SkillRecord, place: CommandBuilder) -> SkillVerdict:
     told = answers_of(record)
     said = _chosen(record.grade, told)
     others = [
-        f"{TOPICS[each.question]}: {_sentence(each)}" for each in told if each is not said and _counts(each, said)
+        f"{SKILL_TOPICS[each.question]}: {_sentence(each)}" for each in told if each is not said and _counts(each, said)
     ]
-    open_ = [TOPICS[each.question] for each in told if each.grade is SkillGrade.NOT_MEASURED and not each.detail]
+    open_ = [SKILL_TOPICS[each.question] for each in told if each.grade is SkillGrade.NOT_MEASURED and not each.detail]
     if open_ and said.grade is SkillGrade.PASSING:
         others.append(f"not measured: {', '.join(open_)}")
     said = replace(said, reason="; ".join([said.reason, *others]))
@@ -52,9 +53,13 @@ def verdict(record: SkillRecord, place: CommandBuilder) -> SkillVerdict:
     return replace(said, advice=advice, command=command)
 
 
-def answers_of(record: SkillRecord) -> tuple[SkillVerdict, SkillVerdict, SkillVerdict, SkillVerdict]:
-    """What is known of a skill on each of the four questions, without what to do about it. Pure."""
-    return _lint(record.health), _routed(record), _effect(record), _composed(record)
+def answers_of(record: SkillRecord) -> tuple[SkillVerdict, ...]:
+    """What is known of a skill on each of the four questions, without what to do about it. Pure.
+
+    What live agents do comes fifth, where some were asked.
+    """
+    live = (_loaded(record),) if record.loads else ()
+    return _lint(record.health), _routed(record), _effect(record), _composed(record), *live
 
 
 def _chosen(grade: SkillGrade, told: Sequence[SkillVerdict]) -> SkillVerdict:
@@ -97,6 +102,9 @@ def _next(record: SkillRecord, place: CommandBuilder, said: SkillVerdict) -> tup
     asked = next((each.model for each in _asked(record.routing)), "")
     agent = next((each.model for each in record.effect.models if not each.simulated), place.agent)
     place = replace(place, model=asked, agent=agent)
+    if said.question == LIVE and said.advice:
+        first = next((each.model for each in record.loads if not each.simulated), place.agent)
+        return said.advice, replace(place, agent=first).activation()
     untrusted = _routed(record).advice if said.grade is SkillGrade.PASSING and said.question == 1 else ""
     if said.advice or untrusted:
         return said.advice or untrusted, place.router()
@@ -173,6 +181,28 @@ def _routed(record: SkillRecord) -> SkillVerdict:
     return SkillVerdict(grade, "", 2, "a script stood in for the model" if routing.models else "no model was asked")
 
 
+def _loaded(record: SkillRecord) -> SkillVerdict:
+    """What live agents do: the one that decides, else the latest."""
+    grade = record.activation
+    real = [each for each in record.loads if not each.simulated and each.recall.value is not None]
+    if not real:
+        why = (
+            "a script stood in for the agent"
+            if any(each.simulated for each in record.loads)
+            else "no request was for it"
+        )
+        return SkillVerdict(grade, "", LIVE, why)
+    current = [each for each in real if counts_live(each)]
+    if not current:
+        return SkillVerdict(grade, "out of date", LIVE, f"{_REWORDED}; then {loaded(real[0])}")
+    if grade is SkillGrade.FAIL:
+        worst = min(current, key=lambda each: 1.0 if each.recall.high is None else each.recall.high)
+        said = f"a live agent does not load it for most of its requests: {loaded(worst)}"
+        return SkillVerdict(grade, "passed over", LIVE, said, "reword its description, then")
+    word = {SkillGrade.PASSING: "loaded", SkillGrade.NEEDS_WORK: "unclear"}.get(grade, "")
+    return SkillVerdict(grade, word, LIVE, loaded(current[0]), preliminary=bool(current[0].preliminary))
+
+
 def _composed(record: SkillRecord) -> SkillVerdict:
     """What its pairs say: the worst of them."""
     grade = record.composition
@@ -189,12 +219,18 @@ def _composed(record: SkillRecord) -> SkillVerdict:
 def findings(health: SkillHealth) -> str:
     """How many findings of which severity, in words."""
     counts = ((health.errors, "error"), (health.warnings, "warning"), (health.infos, "info"))
-    return ", ".join(f"{n} {word}{'s' * (n != 1)}" for n, word in counts if n)
+    return ", ".join(count(n, word) for n, word in counts if n)
 
 
 def recall(each: SkillRouted) -> str:
     """How often a skill came first for its requests, by whom: "66.7 % [16.4, 95.3] of 3 calls (maker:model)"."""
     return f"{with_interval(each.recall, unit=' %')} of {each.recall.n} call{'s' * (each.recall.n != 1)} ({each.model})"
+
+
+def loaded(each: SkillLoads) -> str:
+    """How often an agent opened a skill first where it should: "66.7 % [16.4, 95.3] of 3 requests (agent:model)"."""
+    n = each.recall.n
+    return f"{with_interval(each.recall, unit=' %')} of {n} request{'s' * (n != 1)} ({each.model})"
 
 
 def points(number: Interval, n: int) -> str:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from skill_health.stats.amounts import LowerAmounts, lower_amounts
+from skill_health.stats.amounts import LowerAmounts, lower_amounts, mean_change
 from skill_health.stats.estimates import Estimate
 
 
@@ -135,3 +135,27 @@ def test_a_side_that_runs_away_is_called_lower_in_1_of_10_runs_at_most(tasks: in
         one = one * np.where(away, 3 * (1 + rng.pareto(1.5, one.shape)), 1.0) / 1.4
         hits += (lower_amounts(one.tolist(), other.tolist()).p or 1) < 0.05
     assert hits <= 0.1 * runs
+
+
+def test_a_mean_change_reaches_as_far_as_student_and_as_skewness_do() -> None:
+    values = np.random.default_rng(6).lognormal(0, 1, 15)
+    found = mean_change(values.tolist())
+    low, high = stats.ttest_1samp(values, 0).confidence_interval()
+    assert found.low is not None and found.high is not None
+    # Skewed to the right: the lower end is Student's, the upper one lies further.
+    assert found.low == pytest.approx(low) and found.high > high + 0.05
+    turned = mean_change((-values).tolist())
+    assert (turned.low, turned.high) == (pytest.approx(-found.high), pytest.approx(-found.low))
+    assert mean_change([1.0] * 9).note == "no interval: all clusters differ by the same"
+
+
+def test_a_mean_change_holds_the_truth_where_one_side_takes_twice_as_much() -> None:
+    rng, hits = np.random.default_rng(7), [0, 0]
+    for _ in range(1_000):
+        size = rng.lognormal(0, 0.5, 20)
+        one, other = ((times * size[:, None] * rng.lognormal(0, 0.35, (20, 3))).mean(axis=1) for times in (2, 1))
+        found, plain = mean_change((one - other).tolist()), stats.ttest_1samp(one - other, 0).confidence_interval()
+        assert found.low is not None and found.high is not None
+        for at, (low, high) in enumerate(((found.low, found.high), plain)):
+            hits[at] += low <= math.exp((0.5**2 + 0.35**2) / 2) <= high
+    assert 935 <= hits[0] <= 970 and hits[1] < 935

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from skill_health.stats.resampling import complier_effect, paired_t
+from skill_health.stats.resampling import complier_effect, paired_t, widening
 
 THIRDS = st.integers(0, 3).map(lambda n: n / 3)
 TASKS = st.lists(st.tuples(st.integers(-3, 3).map(lambda n: n / 3), THIRDS), min_size=1, max_size=30)
@@ -49,13 +49,14 @@ def test_the_interval_holds_the_effects_that_a_t_test_does_not_refuse(difference
     if found.low is None:
         pytest.skip("without bounds")
     clusters = len(differences)
-    more = float(np.mean(differences[np.abs(differences) > 1e-12] ** 2))
+    around = ((differences - differences.mean()) ** 2).sum()
+    more = (float(widening(differences)) ** 2 - 1) * around
 
     def p(effect: float) -> float:
         left = differences - effect * uptakes
         squares = ((left - left.mean()) ** 2).sum()
         plain = stats.ttest_1samp(left, 0)
-        # One more cluster that differs adds its square to the sum of squares.
+        # Clusters that are alike add to the sum of squares.
         return float(2 * stats.t.sf(abs(plain.statistic) * np.sqrt(squares / (squares + more)), clusters - 1))
 
     assert found.value is not None and found.high is not None

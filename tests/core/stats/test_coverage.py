@@ -12,10 +12,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 from benchmarks import coverage, resampling
+from benchmarks._edges import EDGES
 from benchmarks._measure import Options
 from benchmarks._nulls import NULLS
 from benchmarks._populations import POPULATIONS, chances, related, traits
-from benchmarks._scenarios import SCENARIOS
+from benchmarks._scenarios import EXHIBITS, SCENARIOS
 
 SWEEPS = {
     "Metrics of a model": 50,
@@ -42,10 +43,22 @@ def test_no_interval_covers_too_little(title: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", EDGES)
+def test_where_most_tasks_are_alike_the_interval_holds_the_truth_more_often_than_scipys(name: str) -> None:
+    (title,) = EXHIBITS
+    found = coverage._sweeps(1, (title, "20 tasks x 3", 0, 300))
+    ours, plain, true = (
+        found[f"{name}: {each}"] for each in ("a report's", "Student's of scipy", "the same in all runs")
+    )
+    assert ours.given == plain.given < true.given + 1 == 301
+    assert ours.hits >= plain.hits and coverage.covers(ours) != "**too low**"
+
+
+@pytest.mark.slow
 def test_nothing_is_found_where_nothing_is() -> None:
     tallies: dict[str, coverage.Tally] = defaultdict(coverage.Tally)
     for column in NULLS:
-        for what, tally in coverage._sweeps(1, ("", column, 0, 20)).items():
+        for what, tally in coverage._sweeps(1, (coverage.TESTS, column, 0, 20)).items():
             tallies[what] += tally
     assert {what: tally for what, tally in tallies.items() if coverage.errs(tally) != "yes"} == {}
 

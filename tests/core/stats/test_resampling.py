@@ -22,6 +22,7 @@ from skill_health.stats.resampling import (
     paired_bootstrap,
     paired_t,
     resample,
+    widening,
 )
 
 FIRST, DIGEST = [2, 0, 2, 1, 0, 0, 2, 0, 1, 0, 1, 1], "4b5c22e6b52d1e95"
@@ -166,15 +167,47 @@ def test_what_is_no_table_is_refused(table: Any) -> None:
 DIFFERENCES = [0.0] * 10 + [1 / 3, 1 / 3, -1 / 3, 2 / 3, 1.0, 1 / 3, -2 / 3, 1 / 3, 1.0, 1 / 3]
 
 
-def test_student_is_that_of_scipy_and_as_wide_as_one_more_differing_cluster_makes_it() -> None:
+def test_student_is_that_of_scipy_and_wider_as_far_as_clusters_are_alike() -> None:
     values = np.array(DIFFERENCES)
     found = paired_t(DIFFERENCES)
     low, high = stats.ttest_1samp(values, 0).confidence_interval(0.95)
-    assert found.method == "Student's t over clusters, widened by one more that differs"
-    wider = np.sqrt(1 + (values[values != 0] ** 2).mean() / ((values - values.mean()) ** 2).sum())
+    assert found.method == "Student's t over clusters, widened where most are alike"
+    # Half of them are zero, the commonest value.
+    wider = np.sqrt(1 + 0.5 * (values[values != 0] ** 2).mean() / ((values - values.mean()) ** 2).sum())
     assert found.value == pytest.approx(values.mean())
     assert found.high - found.value == pytest.approx((high - values.mean()) * wider)
     assert found.value - found.low == pytest.approx((values.mean() - low) * wider)
+
+
+def test_where_no_two_are_alike_the_interval_is_that_of_scipy() -> None:
+    values = [0.25, -0.5, 0.75, 1.0, 0.3, -0.25, 0.5, 0.125]
+    found = paired_t(values)
+    assert (found.low, found.high) == pytest.approx(tuple(stats.ttest_1samp(values, 0).confidence_interval(0.95)))
+    bootstrap = paired_bootstrap(values)
+    draws = np.sort(values)[(np.random.default_rng(1).random((100_000, 8)) * 8).astype(int)].mean(axis=1)
+    tail = stats.norm.cdf(-stats.t.ppf(0.975, 7) * np.sqrt(8 / 7))
+    assert (bootstrap.low, bootstrap.high) == pytest.approx(tuple(np.quantile(draws, [tail, 1 - tail])), abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("values", "factor"),
+    [
+        # All but two gain wholly: what the two lack decides, as two losses would among zeros.
+        ([1.0] * 10 + [2 / 3, 1 / 3], 1 + 10 / 12 * (5 / 18) / (5 / 9 - 1 / 12)),
+        ([0.0] * 10 + [-1 / 3, -2 / 3], 1 + 10 / 12 * (5 / 18) / (5 / 9 - 1 / 12)),
+        # Two values are as common: the one that makes the interval wider counts, whatever the sign.
+        ([0.0] * 4 + [1.0] * 4 + [3.0], 1 + 4 / 9 * max((4 + 9) / 5, (4 + 4) / 5) / (13 - 49 / 9)),
+        ([0.0] * 4 + [-1.0] * 4 + [-3.0], 1 + 4 / 9 * max((4 + 9) / 5, (4 + 4) / 5) / (13 - 49 / 9)),
+        ([0.1, 0.2, 0.3, 0.5], 1.0),
+        ([0.5] * 6, 1.0),
+    ],
+)
+def test_an_interval_is_wider_where_most_clusters_are_alike(values: list[float], factor: float) -> None:
+    assert widening(np.array(values)) == pytest.approx(np.sqrt(factor))
+    assert widening(1e-7 * np.array(values)) == pytest.approx(np.sqrt(factor))
+    rows = np.array([values, values[::-1], [0.0] * len(values)])
+    assert widening(rows) == pytest.approx([np.sqrt(factor), np.sqrt(factor), 1.0])
+    assert widening(np.array(values), 2.0) == pytest.approx(np.sqrt(factor))
 
 
 def test_the_paired_bootstrap_stands_close_to_student() -> None:

@@ -12,10 +12,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
-
-from skill_health.bench.budget import Budget
-from skill_health.bench.journal import Journal
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 INTERRUPTED = "interrupted"
@@ -136,82 +133,3 @@ def interruptible(on_signal: Callable[[], None]) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
-
-
-class RunnerWork(Generic[T]):
-    """One run, or what is left of it.
-
-    `capped` is the cap that prevented work; "" if none did; `down` has a line for each model that was left alone after
-    failing for long.
-    """
-
-    def __init__(self, journal: Journal, budget: Budget) -> None:
-        self.journal, self.budget = journal, budget
-        self.capped = ""
-        self.down: dict[str, str] = {}
-        self.errors: dict[str, list[str]] = {}
-        self._charged = asyncio.Event()
-        self._schedule: Schedule[T] | None = None
-
-    @property
-    def stopped(self) -> str:
-        """Why the run stopped early; "" if it did not."""
-        return self._schedule.reason if self._schedule else ""
-
-    async def do(
-        self,
-        each: Callable[[T], Awaitable[None]],
-        planned: Iterable[tuple[str, T]],
-        concurrency: int,
-        limits: Mapping[str, int],
-        grace: float = GRACE,
-    ) -> None:
-        """Do the planned (group, item) pairs; `limits` are those of the groups."""
-        self._schedule = Schedule(each, CallLimits(concurrency, limits), grace)
-        await self._schedule.run(planned)
-
-    def interrupt(self) -> bool:
-        """Begin nothing new; the second time, abandon the calls in flight. True the first time."""
-        return self._schedule is None or self._schedule.interrupt()
-
-    async def admitted(self, usd: float) -> bool:
-        """Reserve; if calls in flight may free enough of their reservations, wait for them.
-
-        Raises StopRun if the run has been stopped meanwhile.
-        """
-        while not self._stop() and not self.budget.reserve(usd):
-            counted_out = self.budget.max_runs is not None and self.budget.attempts >= self.budget.max_runs
-            if counted_out or not self.budget.reserved:
-                self.capped = self.capped or self.budget.reached
-                return False
-            self._charged.clear()
-            await self._charged.wait()
-        return True
-
-    def charge(self, usd: float, actual: float | None) -> None:
-        """Turn a reservation into what was spent; if `actual` is None, charge all of it."""
-        self.budget.charge(usd, actual)
-        self._charged.set()
-
-    def _stop(self) -> bool:
-        if self.stopped:
-            raise StopRun(self.stopped)
-        return False
-
-
-@dataclass(frozen=True, slots=True)
-class RunOutcome:
-    """How a run ended. `left` keys have no result, for the given `reason`; `capped` if a larger cap helps.
-
-    `untrusted` are the models whose figures cannot be trusted. `missing` results are missing data. An interrupted run
-    has no report, nor has one without any result.
-    """
-
-    folder: str
-    left: int
-    reason: str = ""
-    capped: bool = False
-    report: Any = None
-    written: tuple[str, ...] = ()
-    untrusted: tuple[str, ...] = ()
-    missing: int = 0

@@ -3,37 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Sequence
 
 from skill_health.documents._record import RecordType, decode_record
 
 _MOST = 1 << 64
-
-
-def open_below(folder: str, names: Sequence[str]) -> int:
-    """A handle to read the file that plain names lead to below a folder, through no link, even one put there just now.
-
-    Raises OSError where there is none. A pipe in its place does not wait for a writer: the caller looks what it is.
-    """
-    if os.open not in os.supports_dir_fd:
-        return os.open(os.path.join(folder, *names), _FLAGS)
-    at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    for name in names[:-1]:
-        try:
-            inner = os.open(name, _FLAGS | os.O_DIRECTORY, dir_fd=at)
-        finally:
-            os.close(at)
-        at = inner
-    try:
-        return os.open(names[-1], _FLAGS, dir_fd=at)
-    finally:
-        os.close(at)
-
-
-_FLAGS = os.O_RDONLY
-for _name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
-    _FLAGS |= getattr(os, _name, 0)
 
 
 def read_record(raw: bytes, kind: type[RecordType]) -> RecordType:
