@@ -48,6 +48,8 @@ _REQUIRED_SKILL = lazy(r"\brequired\b[^.\n]{0,20}\b(?:sub-?skill|background|skil
 _SCRIPT = lazy(r"\.(?:sh|py|js|mjs|ts|rb|ps1)$")
 _SETTINGS = lazy(r"\.(?:ya?ml|json|toml|ini|cfg|conf)$")
 _FROM_FILE = frozenset(("-f", "--file", "-c", "--config", "--env-file", "--settings"))
+_ASIDE = 0.4
+"""What stands in brackets is said by the way."""
 _OWN_STATE = 0.3
 """What lies in a folder of the skill's own name at home is mostly its own doing."""
 _IN_TABLE = 0.6
@@ -113,7 +115,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     for placed in reading.commands:
         script = placed.command.program.rpartition("/")
         if placed.command.is_path and script[2].lower() not in own and _SCRIPT.search(script[2]) and "$" in script[0]:
-            yield reading.sign(0.6 * placed.weight, EvidenceKind.SCRIPT, script[2], placed.line, placed.command.text)
+            yield reading.sign(0.9 * placed.weight, EvidenceKind.SCRIPT, script[2], placed.line, placed.command.text)
         for flag, word in pairwise(placed.command.words):
             base = word.rpartition("/")[2].lower()
             if (
@@ -186,7 +188,8 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                     and not is_conditional(statement.text, match.start())
                 ):
                     plain = statement.role in (SectionUse.MAIN, SectionUse.REQUIRED) and statement.kind == "paragraph"
-                    told = plain and _MUST_USE.search(match[0]) is not None
+                    aside = statement.text.rfind("(", 0, match.start()) > statement.text.rfind(")", 0, match.start())
+                    told = plain and not aside and _MUST_USE.search(match[0]) is not None
                     first = not statement.text[: match.start()].strip(" *_-0123456789.)") or "depends" in match[0]
                     yield reading.sign(
                         ((1.0 if first else 0.6) if told else 0.4) * statement.weight,
@@ -278,7 +281,8 @@ def _sibling_skills(reading: SkillReading) -> Iterator[Sign]:
             path = f"{above}/{name}/SKILL.md" if above else f"{name}/SKILL.md"
             there[name] = name != folder.rpartition("/")[2] and reading.read(path) is not None
         if there[name]:
-            yield reading.sign(1.0, EvidenceKind.FILE, f"skill {name}", span.line)
+            weight = _ASIDE if line.rfind("(", 0, at) > line.rfind(")", 0, at) else 1.0
+            yield reading.sign(weight, EvidenceKind.FILE, f"skill {name}", span.line)
 
 
 _ROUTER = lazy(

@@ -125,7 +125,7 @@ _HEDGED = lazy(
     r"\brecommended\b|\bconsider\b|\bmight\b|\bcould\b|\bpreferably\b|\bas needed\b|\bcompatible with\b|\beither (?:one )?works\b|\bauto-?detects?\b",
 )
 _CONDITION = lazy(
-    r"(?:^|[\s(*_:>-])(?:if|unless|when|whenever|in case|should)\b|\b(?:multiple|several|no|ambiguous|unclear|"
+    r"(?:^|[\s(*_:>-])(?:if|unless|when|whenever|in case|(?:in|for) (?:this|that|such|these|those) cases?|should)\b|\b(?:multiple|several|no|ambiguous|unclear|"
     r"missing|otherwise|unsure|not found|fails?)\b[^.\n]{0,30}(?::|\u2192|->|,|\u2014)"
 )
 _NEGATED = lazy(

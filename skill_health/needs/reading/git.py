@@ -31,6 +31,9 @@ _SAID = phrase(
     r"branch)\b",
 )
 
+# Who speaks of a worktree of git means no state that any checkout has.
+_WORKTREE = phrase("worktree", r"\b(?:use|using|create|in|inside|isolated|dedicated)\b[^.\n]{0,40}\b(git[- ]worktrees?)\b")
+
 
 def git_signs(reading: SkillReading) -> Iterator[Sign]:
     """Commands that ask git for more than files, and sentences that speak of branches, changes and pull requests."""
@@ -63,3 +66,4 @@ def git_signs(reading: SkillReading) -> Iterator[Sign]:
                         0.55, EvidenceKind.SCRIPT, "git", use.line, f"{script.file} runs git", script.path
                     )
     yield from signs_of_phrase(reading, _SAID, 0.55, "", conditional=0.6)
+    yield from signs_of_phrase(reading, _WORKTREE, 0.5, "a worktree", conditional=0.6)
