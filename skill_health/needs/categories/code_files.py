@@ -31,7 +31,8 @@ _READS = lazy(
     r"input|verify|inputs?|defined|exists?|matches|extract|audit)\b"
 )
 _TELLS = lazy(
-    r"\b(?:read(?:s|ing)?|open|load|pars(?:e|es)|inspect|edit|update|audit|check|compare|verify|consult|promote to|against|modify|scan)\b[^.\n]{0,30}$"
+    r"\b(?:read(?:s|ing)?|open|load|pars(?:e|es)|inspect|edit|update|audit|check|compare|verify|consult|promote to|against|modify|"
+    r"scan)\b[^.\n]{0,30}$"
 )
 _MEDIA = lazy(r"\.(?:png|jpe?g|gif|svg|webp|mp[34]|wav|pdf|html?|css|d\.ts|log|csv)$|\*\.?\w*$|\.d\.ts")
 _MAKES = lazy(
@@ -204,7 +205,8 @@ _ABOUT_FILE = lazy(
     r"(?<![\w/.-])((?:[\w-]{1,60}\.)?[\w-]{0,60}\.(?:json|ya?ml|toml|csproj|vbproj|sln|config|lock|props|ini|cfg|gradle))\b|\b(agents\.md|claude\.md|gemini\.md|memory\.md)\b"
 )
 _KIND = lazy(
-    r"`\*?(\.(?:py|tsx?|jsx?|cs|fc|func|sol|rs|go|java|kt|swift|c|h|cpp|csproj|vbproj|sln|tf|ya?ml|toml|xaml|sql|vue|rb|php))`|\bthe (\.[a-z]{2}proj)\b"
+    r"`\*?(\.(?:py|tsx?|jsx?|cs|fc|func|sol|rs|go|java|kt|swift|c|h|cpp|csproj|vbproj|sln|tf|ya?ml|toml|xaml|sql|vue|rb|php))`|"
+    r"\bthe (\.[a-z]{2}proj)\b"
 )
 _MADE_KIND = lazy(
     r"\b(?:creat\w*|writ\w*|generat\w*|make|sav\w*|outputs?|produc\w*|avoid|conflicts? with)\b[^.\n]{0,40}$"
@@ -212,7 +214,8 @@ _MADE_KIND = lazy(
 _PLAN = phrase(
     "plan|spec|lock|config|project file|manifest|compose|rules file|instructions file",
     r"\b(?:(?:re-)?read|load|open|parse|edit|updat\w+|modify|check|inspect|follow|use|from|against|in|requires?|needs?|given|existing|the|your|accepts?)\b"
-    r"[^.\n]{0,20}\b((?:plan|spec|lock|config(?:uration)?|settings|project|compose|solution|manifest|workflow|policy|schema|rules|instructions) files?)\b",
+    r"[^.\n]{0,20}\b((?:plan|spec|lock|config(?:uration)?|settings|project|compose|solution|manifest|workflow|policy|schema|rules|"
+    r"instructions) files?)\b",
 )
 _PASSING = lazy(r"\b(?:see|also)\b|\u2192")
 _NEIGHBOUR = lazy(

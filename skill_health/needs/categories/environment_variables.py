@@ -29,7 +29,8 @@ _OPTIONAL = lazy(
 )
 _SET_ALREADY = lazy(r"\b(?:which|that|it|script|wrapper) sets\b")
 _MUST_SET = lazy(
-    r"\b(?:set|export|define) `?\$?[a-z0-9]+_[a-z0-9_]+`? (?:to|in|before)\b|`?[a-z0-9]+_[a-z0-9_]+`? (?:env|environment)[- ]?var\w* set\b"
+    r"\b(?:set|export|define) `?\$?[a-z0-9]{1,40}_[a-z0-9_]{1,60}`? (?:to|in|before)\b|"
+    r"(?<![a-z0-9_])[a-z0-9]{1,40}_[a-z0-9_]{1,60}`? (?:env|environment)[- ]?var[a-z]{0,20} set\b"
 )
 _CODE = lazy(r"(?:environ\[|environ\.get\(|getenv\(|process\.env\.|process\.env\[)\s*[\"']?([A-Z][A-Z0-9_]{2,60})")
 

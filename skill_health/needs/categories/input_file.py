@@ -43,8 +43,10 @@ _WORD = lazy(
     r"txt|dmp|pcap|bin|exe|apk|html|md|ogg|flac|svg)[\"']?$|"
     r"^[\"']?(?:[\w./~<>{}$-]{0,160}/)?(?!\S*(?:out|result|generated|report))[\w-]+\.(?:pdf|docx|xlsx|pptx|csv|tsv|"
     r"mp3|wav|m4a|mov|heic|epub|dmp|pcap|apk|raw|mem|parquet)[\"']?$|"
-    r"^[\"']?<(?:path[-_ ]to[-_ ])?(?:input|file|pdf|image|video|audio|document|csv|excel|binary|transcript|log|markdown|deck|export)[-_ ]?(?:file|path|pdf)?>[\"']?$|"
-    r"^[\"']?(?:[\w./~<>{}$-]{0,160}/)?<[\w -]{1,40}\.(?:pdf|docx?|xlsx?|csv|pptx|txt|log|png|jpe?g|mp[34]|wav|json|md|html|apk|exe|bin|dmp|pcap)>[\"']?$|"
+    r"^[\"']?<(?:path[-_ ]to[-_ ])?(?:input|file|pdf|image|video|audio|document|csv|excel|binary|transcript|log|markdown|deck|"
+    r"export)[-_ ]?(?:file|path|pdf)?>[\"']?$|"
+    r"^[\"']?(?:[\w./~<>{}$-]{0,160}/)?<[\w -]{1,40}\.(?:pdf|docx?|xlsx?|csv|pptx|txt|log|png|jpe?g|mp[34]|wav|json|md|html|apk|"
+    r"exe|bin|dmp|pcap)>[\"']?$|"
     r"^[\"']?[\w.-]{1,60}\.(?:binlog|etl|nettrace|har|ipynb|ipa|epub)[\"']?$"
 )
 _UPLOAD = lazy(r"=@[\"']?([\w./<>-]{1,60}\.(?:pdf|docx?|xlsx?|csv|png|jpe?g|mp3|mp4|wav|m4a|mov|webm))", 2)
@@ -67,9 +69,8 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         creates = 0.6 if _CREATES.match(reading.about) else 1.0
         sure = 1.0 if _SURE.search(match[0]) else 0.6
         yield reading.sign(sure * creates, EvidenceKind.SENTENCE, "what it is for", reading.about_line, match[0])
-    elif match := _NAMED.search(reading.about):
-        if not _CREATES.match(reading.about):
-            yield reading.sign(0.6, EvidenceKind.FILE, "what it is for", reading.about_line, match[0])
+    elif (match := _NAMED.search(reading.about)) and not _CREATES.match(reading.about):
+        yield reading.sign(0.6, EvidenceKind.FILE, "what it is for", reading.about_line, match[0])
     for placed in reading.commands:
         if placed.command.program == "curl" and (upload := _UPLOAD.search(placed.command.text)):
             yield reading.sign(0.7 * placed.weight, EvidenceKind.FILE, upload[1], placed.line, placed.command.text)

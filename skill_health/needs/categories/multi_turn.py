@@ -39,7 +39,8 @@ _ASK = phrase(
 _ONLY_WHEN = lazy(r"[*_]* (?:only )?(?:when|if|unless|whenever)\b")
 _TELLS = lazy(r"[\W\d]{0,8}(?:always )?(?:ask|prompt) (?:the )?user\b")
 _NEVER_ASKS = lazy(
-    r"\b(?:do not|don'?t|never)\b[^.\n]{0,50}\band ask\b|\b(?:do not|don'?t|never|without|no need to|needn'?t|instead of|rather than) (?:ask|prompt|wait|confirm|stop|pause)\w*\b"
+    r"\b(?:do not|don'?t|never)\b[^.\n]{0,50}\band ask\b|\b(?:do not|don'?t|never|without|no need to|needn'?t|instead of|"
+    r"rather than) (?:ask|prompt|wait|confirm|stop|pause)\w*\b"
 )
 _PROMPT = lazy(
     r"(?i)\(?\[?y(?:es)?\s?/\s?n(?:o)?(?:\s?/\s?\w+)?\]?\)?|proceed\? |continue\? \(|want me to [^?\n]{3,80}\?|shall i [^?\n]{3,80}\?"

@@ -26,15 +26,19 @@ _AGENTS = phrase(
     r"\bdispatch\w* (?:one|an?|each|parallel) (?:\w+ )?(agents?)\b",
 )
 _HARDWARE = lazy(
-    r"\b(?:bluefield|connectx|jetson|dpus?\b|fpgas?|drones?|vehicles?|tesla|raspberry pi|arduino|esp32|micro-?controllers?|oscilloscope|3d printers?|printers?|smart home|"
+    r"\b(?:bluefield|connectx|jetson|dpus?\b|fpgas?|drones?|vehicles?|tesla|raspberry pi|arduino|esp32|micro-?controllers?|"
+    r"oscilloscope|3d printers?|printers?|smart home|"
     r"home assistant|philips hue|sonos|apple (?:notes|reminders|silicon)|homekit|android (?:device|phone)s?|iphone)\b"
 )
 _NO_AGENTS = lazy(
-    r"\bnot an? (?:sub-?)?agent|\b(?:only|except) (?:when|if)\b|\bif (?:you (?:can|have)|(?:\w+ ){0,3}sub-?agents|available|supported|the (?:host|platform))|\bwhen available\b"
+    r"\bnot an? (?:sub-?)?agent|\b(?:only|except) (?:when|if)\b|\bif (?:you (?:can|have)|(?:\w+ ){0,3}sub-?agents|available|"
+    r"supported|the (?:host|platform))|\bwhen available\b"
 )
 _BY_TOOL = lazy(
     r"\bsubagent_type\b|\b(?:use|via|with|using|through) (?:the |parallel |a )?`?(?:task|agent)`? (?:tool|agents)\b|\bagent tool\b|"
-    r"\buse (?:\w+ ){0,2}sub-?agents\b|\b(?:spawn|dispatch|launch)(?:s|ing)? (?:\w+ ){0,3}(?:fresh |parallel |independent |read-only |\d+ ){0,2}(?:\w+ )?(?:sub-?)?agents?\b|\bspawns? [^.\n]{0,40}\bagents\b|\bdispatch(?:ing)? (?:one|an?|each|parallel|speciali[sz]ed) (?:\w+ )?agents?\b"
+    r"\buse (?:\w+ ){0,2}sub-?agents\b|\b(?:spawn|dispatch|launch)(?:s|ing)? (?:\w+ ){0,3}(?:fresh |parallel |independent |"
+    r"read-only |\d+ ){0,2}(?:\w+ )?(?:sub-?)?agents?\b|\bspawns? [^.\n]{0,40}\bagents\b|\bdispatch(?:ing)? (?:one|an?|each|"
+    r"parallel|speciali[sz]ed) (?:\w+ )?agents?\b"
 )
 _TELLS = lazy(
     r"\W{0,12}(?:\d+[.)] )?\W{0,6}(?:must )?(?:dispatch|spawn|launch|delegate|use (?:the )?`?(?:task|agent)`? tool)\b"
@@ -75,7 +79,8 @@ _MAC = phrase(
 )
 _WALLET = lazy(r"(?:^|_)(?:WALLET|SEED|MNEMONIC|PRIVATE)_?(?:KEY|PHRASE)?$|_PRIVATE_KEY$")
 _PAYS = lazy(
-    r"\b(?:send(?:s|ing)? (?:\w+ ){0,3}(?:sol|eth|btc|usdc|usdt|tokens?|funds|money|payments?|crypto)|swap(?:s|ping)? (?:\w+ ){0,2}(?:tokens?|sol|via)|"
+    r"\b(?:send(?:s|ing)? (?:\w+ ){0,3}(?:sol|eth|btc|usdc|usdt|tokens?|funds|money|payments?|crypto)|swap(?:s|"
+    r"ping)? (?:\w+ ){0,2}(?:tokens?|sol|via)|"
     r"(?:buy|sell|trade)(?:s|ing)? (?:\w+ ){0,2}(?:tokens?|stocks?|shares|crypto|options|bets?|positions)|place(?:s)? (?:\w+ ){0,2}orders?|"
     r"(?:make|send)(?:s)? (?:\w+ ){0,2}payments?|top up|checkout with|spend(?:s|ing)? (?:\w+ ){0,2}(?:money|credits|funds))\b"
 )
@@ -130,8 +135,8 @@ def _host_functions(reading: SkillReading) -> Iterator[Sign]:
         return
     tools: dict[str, dict[str, int]] = {}
     for span in reading.skill.body.codes:
-        if match := _OWN_TOOLS.match(span.text.strip()):
-            tools.setdefault(match[1], {}).setdefault(span.text, span.line)
+        if named := _OWN_TOOLS.match(span.text.strip()):
+            tools.setdefault(named[1], {}).setdefault(span.text, span.line)
     for prefix, names in sorted(tools.items()):
         if len(names) >= _ENOUGH_TOOLS:
             yield reading.sign(1.0, EvidenceKind.SERVER, f"tools {prefix}_*", min(names.values()))

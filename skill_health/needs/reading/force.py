@@ -48,7 +48,8 @@ _TITLES = (
     (SectionUse.TROUBLE, lazy(
         r"troubleshoot|common (?:issues|errors|problems|pitfalls|failures)|known (?:issues|limitations)|pitfall|gotcha|\bfaq\b|"
         r"error handling|errors?$|failure modes?|limitations?|edge cases|red flags|caveats?|warnings?$|if (?:something|it|things) "
-        r"|when things go|^when\b.{0,40}\b(?:nothing|fails?|missing|empty|unavailable|not found|goes? wrong)\b|recovery|security (?:considerations|notes?)|fallback|fix recipes?"
+        r"|when things go|^when\b.{0,40}\b(?:nothing|fails?|missing|empty|unavailable|not found|goes? wrong)\b|recovery|"
+        r"security (?:considerations|notes?)|fallback|fix recipes?"
     )),
     (SectionUse.OPTIONAL, lazy(
         r"\boptional|alternative|advanced|\bbonus\b|nice to have|best practices?|other (?:platforms|tools|options)|"
@@ -125,7 +126,8 @@ _HEDGED = lazy(
     r"\brecommended\b|\bconsider\b|\bmight\b|\bcould\b|\bpreferably\b|\bas needed\b|\bcompatible with\b|\beither (?:one )?works\b|\bauto-?detects?\b",
 )
 _CONDITION = lazy(
-    r"(?:^|[\s(*_:>-])(?:if|unless|when|whenever|in case|(?:in|for) (?:this|that|such|these|those) cases?|should)\b|\b(?:multiple|several|no|ambiguous|unclear|"
+    r"(?:^|[\s(*_:>-])(?:if|unless|when|whenever|in case|(?:in|for) (?:this|that|such|these|those) cases?|should)\b|\b(?:multiple|"
+    r"several|no|ambiguous|unclear|"
     r"missing|otherwise|unsure|not found|fails?)\b[^.\n]{0,30}(?::|\u2192|->|,|\u2014)"
 )
 _NEGATED = lazy(

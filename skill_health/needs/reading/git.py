@@ -27,12 +27,15 @@ _SAID = phrase(
     r"(?:a |the )?(?:pr|pull request)|create (?:a |the )?(?:pr|pull request)|the (?:pr|pull request)\b|(?:pr|"
     r"pull request) (?:number|url|diff|description)|merge conflicts?|"
     r"git[- ](?:history|range|refs?|worktrees?|log|diff)|commit (?:history|range|hash|sha)|recent commits|two "
-    r"refs|changed files|the diff|new branch|commits? since|last (?:release|tag|commit)|branch name|before (?:each |every )?commits?|pre-commit hooks?|including history|main/master branch|the "
+    r"refs|changed files|the diff|new branch|commits? since|last (?:release|tag|commit)|branch name|before (?:each |"
+    r"every )?commits?|pre-commit hooks?|including history|main/master branch|the "
     r"branch)\b",
 )
 
 # Who speaks of a worktree of git means no state that any checkout has.
-_WORKTREE = phrase("worktree", r"\b(?:use|using|create|in|inside|isolated|dedicated)\b[^.\n]{0,40}\b(git[- ]worktrees?)\b")
+_WORKTREE = phrase(
+    "worktree", r"\b(?:use|using|create|in|inside|isolated|dedicated)\b[^.\n]{0,40}\b(git[- ]worktrees?)\b"
+)
 
 
 def git_signs(reading: SkillReading) -> Iterator[Sign]:

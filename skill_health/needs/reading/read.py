@@ -382,7 +382,8 @@ _ALONE = frozenset(
     ("gh", "git", "jq", "ffmpeg", "pandoc", "docker", "psql", "terraform", "kubectl", "semgrep", "codeql")
 )
 _ASIDE_LEAD = lazy(
-    r"^\W{0,4}manual(?: install\w*)?\W*$|\b(?:alternatively|optional(?:ly)?|or,? (?:use|with|via|if)|if you (?:prefer|want)|for (?:windows|macos|linux)|fallback|legacy|deprecated|"
+    r"^\W{0,4}manual(?: install\w*)?\W*$|\b(?:alternatively|optional(?:ly)?|or,? (?:use|with|via|if)|if you (?:prefer|want)|"
+    r"for (?:windows|macos|linux)|fallback|legacy|deprecated|"
     r"(?:bad|wrong|incorrect|don'?t|do not|never|avoid|instead of)\b)|[❌✗]"
 )
 
