@@ -176,9 +176,9 @@ def judge_connection(error: httpx.HTTPError | OSError, begun: bool) -> Failure:
     if "CERTIFICATE_VERIFY_FAILED" in reason:
         return Failure("fatal", f"has a certificate that cannot be trusted ({reason})")
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-        return Failure("retry", f"cannot be reached ({reason or 'no connection in time'})")
+        return Failure("retry", f"cannot be reached ({reason or 'no connection in time'})", sent=False)
     if isinstance(error, httpx.LocalProtocolError | httpx.UnsupportedProtocol):
-        return Failure("fatal", f"cannot be asked ({reason})")
+        return Failure("fatal", f"cannot be asked ({reason})", sent=False)
     if isinstance(error, httpx.RemoteProtocolError):
         return Failure("costly" if begun else "retry", f"broke the rules of HTTP ({reason})")
     return Failure(
