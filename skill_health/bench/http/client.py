@@ -16,7 +16,8 @@ from skill_health.bench.budget import may_send_again, not_charged
 from skill_health.bench.http.connection import ConnectionPerCall
 from skill_health.bench.http.endpoint import Endpoint
 from skill_health.bench.http.failures import Failure, judge
-from skill_health.bench.http.fetch import Fetched, fetch, is_json_type, parsed
+from skill_health.bench.http.fetch import Fetched, fetch, is_json_type
+from skill_health.bench.http.json_values import parsed
 from skill_health.bench.http.messages import Completion, Conversation
 from skill_health.bench.http.pacing import MAX_WAIT, STEPS, CallWindow, Pace, asked_wait, backoff, costs_of, stretched
 from skill_health.bench.providers._api import ProviderProtocol

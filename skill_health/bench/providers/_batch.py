@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from skill_health.bench.http.failures import Failure
-from skill_health.bench.http.fetch import parsed
-from skill_health.bench.http.json_values import mapping, text
+from skill_health.bench.http.json_values import mapping, parsed, text
 from skill_health.bench.http.messages import Completion, Outgoing
 from skill_health.text.patterns import lazy
 

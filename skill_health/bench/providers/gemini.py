@@ -8,8 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from skill_health.bench.http.failures import Failure, judge
-from skill_health.bench.http.fetch import parsed
-from skill_health.bench.http.json_values import added, count, mapping, objects, optional, part_of, text, without
+from skill_health.bench.http.json_values import added, count, mapping, objects, optional, parsed, part_of, text, without
 from skill_health.bench.http.messages import Completion, Conversation, End, Outgoing, ToolCall, Turn, Usage
 from skill_health.bench.providers._api import CallRequest, ProviderProtocol, RequestFields, RoutePattern, normalize_name
 from skill_health.bench.providers._batch import (

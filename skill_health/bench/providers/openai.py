@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -105,6 +106,7 @@ class OpenAIBatches(BatchProtocol):
             total=count(counts.get("total")),
             done=count(counts.get("completed")) or 0,
             failed=count(counts.get("failed")) or 0,
+            created=_iso(given.get("created_at")),
             results=tuple(
                 BatchRequest(protocol.place_path(base_url, f"/files/{quote(str(file), safe='')}/content"))
                 for file in files
@@ -151,6 +153,13 @@ class OpenAIBatches(BatchProtocol):
         if code == "batch_expired":
             return BatchAnswer(custom_id, Failure("retry", "did not come to this call before its batch expired"))
         return BatchAnswer(custom_id, Failure("costly", f"failed this call: {describe(error)}"))
+
+
+def _iso(seconds: Any) -> str:
+    """A time in seconds since 1970, in RFC 3339; "" for anything else."""
+    if not isinstance(seconds, int) or not 0 < seconds < 1 << 36:
+        return ""
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
 def _why_failed(errors: Sequence[Mapping[str, Any]]) -> Failure:
