@@ -56,8 +56,8 @@ class BatchProvider:
 
     `outcome` says how a batch ends: completed, expired, cancelled or failed. `done` says what becomes of each call: a
     text, or one of the words errored, expired, canceled, missing. `spoil` gets the lines of the results of a batch
-    (bytes, without their ends) and returns others; `taken` is told of each request before it is answered, and may answer
-    itself; `reply` may change what an answered one gets.
+    (bytes, without their ends) and returns others; `taken` is told of each request before it is answered, and may
+    answer itself; `reply` may change what an answered one gets.
     """
 
     answer: Callable[[Call], str]
@@ -154,8 +154,16 @@ class BatchProvider:
             error = {"code": "invalid_json_line", "message": "This line is not parseable.", "line": 1, "param": None}
             found["errors"] = {"object": "list", "data": [error]}
         elif batch.over:
-            good = [self._openai_line(call, word) for call, word in batch.lines if word not in ("errored", "expired", "canceled", "missing")]
-            bad = [self._openai_line(call, word) for call, word in batch.lines if word in ("errored", "expired", "canceled")]
+            good = [
+                self._openai_line(call, word)
+                for call, word in batch.lines
+                if word not in ("errored", "expired", "canceled", "missing")
+            ]
+            bad = [
+                self._openai_line(call, word)
+                for call, word in batch.lines
+                if word in ("errored", "expired", "canceled")
+            ]
             for kind, rows in (("output_file_id", good), ("error_file_id", bad)):
                 if rows:
                     name = f"file-{batch.batch_id}-{kind}"
@@ -192,7 +200,9 @@ class BatchProvider:
         name, _, verb = rest.partition("/")
         batch = next((batch for batch in mine if batch.batch_id == name), None)
         if batch is None:
-            return Reaction(status=404, body=b'{"type": "error", "error": {"type": "not_found_error", "message": "no"}}')
+            return Reaction(
+                status=404, body=b'{"type": "error", "error": {"type": "not_found_error", "message": "no"}}'
+            )
         if verb == "results":
             assert batch.over, "results before the end"
             lines = [self._anthropic_line(call, word) for call, word in batch.lines if word != "missing"]
@@ -250,7 +260,7 @@ class BatchProvider:
         return say(self._gemini_state(batch, True))
 
     def _gemini_page(self, mine: list[Batch], token: str) -> dict[str, Any]:
-        order, start = mine[::-1], int(token or 0)
+        order, start = self._passing(mine), int(token or 0)
         page = {"operations": [self._gemini_state(batch, False) for batch in order[start : start + 2]]}
         return page | ({"nextPageToken": str(start + 2)} if start + 2 < len(order) else {})
 
@@ -292,6 +302,12 @@ class BatchProvider:
             batch.over = "cancelled" if batch.cancelling else self.outcome(batch)
             batch.lines = [(call, self._word(batch, call)) for call in reversed(batch.calls)]
 
+    def _passing(self, mine: list[Batch]) -> list[Batch]:
+        """The batches, the latest first; they go on whether they are listed or looked at."""
+        for batch in mine:
+            self._look(batch)
+        return mine[::-1]
+
     def _word(self, batch: Batch, call: Call) -> str:
         if batch.over in ("cancelled", "expired") and self.done is None:
             return "canceled" if batch.over == "cancelled" else "expired"
@@ -301,7 +317,7 @@ class BatchProvider:
         self, mine: list[Batch], after: str | None, limit: str, show: Callable[[Batch], dict[str, Any]]
     ) -> dict[str, Any]:
         assert int(limit) == 100
-        order = mine[::-1]
+        order = self._passing(mine)
         start = [batch.batch_id for batch in order].index(after) + 1 if after else 0
         page = order[start : start + 2]
         ids = [batch.batch_id for batch in page]
