@@ -590,8 +590,10 @@ class BatchDesk:
         self._queues[batch.lane.spec].refusals = 0
         self._batches.remove(batch)
         left = len(batch.calls) - good
+        without = f", {left:,} without" if left else ""
         self._tell(
-            f"batch {batch.batch_id} of {batch.lane.spec} is over ({word}): {good:,} answers, {left:,} calls without one"
+            f"batch {batch.batch_id} of {batch.lane.spec} is over ({word}): {_calls(batch.calls)}, "
+            f"{good:,} with an answer{without}"
         )
         await self._write(batch, "ended", calls=good, note=client.scrub.line(word))
 
