@@ -88,7 +88,7 @@ def _take_terms(prepared: PreparedSweep, given: RouterOptions) -> RouterRunOptio
         given.max_runs, given.max_budget_usd, given.concurrency or AT_ONCE,
         quiet=given.quiet, despite_check=given.despite_check, cancel_batches=given.cancel_batches,
     )  # fmt: skip
-    if not given.unsafe_no_cost_cap:
+    if not (given.unsafe_no_cost_cap or given.cancel_batches):
         capped = terms.max_runs is not None or terms.max_usd is not None
         refuse_uncapped(prepared.plan.models, capped, prepared.prices)
     return terms

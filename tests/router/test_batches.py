@@ -15,7 +15,7 @@ from loopback import PROTOCOLS, Loopback, Reaction, Seen, ranking
 
 from skill_health.bench.http import pacing
 from skill_health.bench.journal import read_past
-from skill_health.bench.run import batches as engine
+from skill_health.bench.run import desk as engine
 from skill_health.commands.router import command as group
 from skill_health.core.errors import AbortedError, UsageError
 from skill_health.core.validation import problems

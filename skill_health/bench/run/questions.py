@@ -16,8 +16,9 @@ from skill_health.bench.http.replies import to_reply
 from skill_health.bench.journal import Journal, Key, read_clock
 from skill_health.bench.prices import TieredPrice
 from skill_health.bench.providers._api import ProviderProtocol
-from skill_health.bench.run.batches import TRIES, BatchDesk, BatchLane, BatchReply
+from skill_health.bench.run.batches import BatchLane, BatchReply
 from skill_health.bench.run.conduct import RunnerWork
+from skill_health.bench.run.desk import TRIES, BatchDesk
 from skill_health.bench.run.schedule import GRACE, StopRun
 from skill_health.documents._record import convert_record, record_values
 from skill_health.documents.router_attempt import AttemptReply, ModelAttempt
@@ -259,6 +260,8 @@ class ModelRunner(RunnerWork[T], Generic[T]):
         call = desk.adopted(question.key, number)
         while True:
             if call is None:
+                if desk.cancelling:
+                    return None
                 usd = question.most_usd(number)
                 if not await self.admitted(usd):
                     return None
@@ -266,7 +269,12 @@ class ModelRunner(RunnerWork[T], Generic[T]):
                 if call is None:
                     self.release(usd)
                     return None
-            found = await desk.wait(call)
+            try:
+                found = await desk.wait(call)
+            except BaseException:
+                # Nobody will free what others wait for.
+                self._charged.set()
+                raise
             if not isinstance(found, BatchReply):
                 self.release(call.usd)
                 if found == "down":
