@@ -8,7 +8,7 @@ import random
 import signal
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import pytest
 from batch_server import Batch, BatchProvider, Call
 from callers import KEY, KEY_ENV
 from loopback import PROTOCOLS, Loopback
-from nursery import python, rows
+from nursery import finish, python, rows, wait_until
 from test_batches import EACH, SPOILT, TOPICS, right, settings
 
 from skill_health.bench.journal import read_past
@@ -134,8 +134,8 @@ class Driver:
 
     @property
     def checked(self) -> bool:
-        """Whether the instrument check was over; what of it was under way when a run was killed is made again."""
-        return any((self.folder / "reports").glob("router/*/check.json"))
+        """Whether the instrument check was on the disk; what is not when a run is killed counts as lost."""
+        return any((self.folder / "reports").glob("router/*/batches.jsonl"))
 
     def results(self) -> list[dict[str, Any]]:
         """What the results say, whatever batch they came in."""
@@ -223,3 +223,90 @@ def test_killed_again_and_again(
                 code = driver.run(draw.randint(1, 30))
             assert (code if code != -signal.SIGKILL else driver.run()) in (0, 1), driver.said.read_text("utf-8")
             check(driver, made, results, not checked)
+
+
+SOON = """
+from skill_health.bench.run import desk as engine
+engine.LOOKS, engine.TICK, engine.SETTLE = (0.01,), 0.01, 0.1
+sys.exit(main())
+"""
+
+
+@pytest.fixture
+def started(collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., subprocess.Popen[str]]:
+    """Starts processes of one run, whose provider is at an address."""
+    monkeypatch.setenv(KEY_ENV, KEY)
+
+    def start(protocol: str, url: str, *more: str) -> subprocess.Popen[str]:
+        (tmp_path / "settings.toml").write_text(settings(url), "utf-8")
+        return python(
+            SOON, "router", "run", str(collection), "--batch", "--config", str(tmp_path / "settings.toml"), "--models",
+            f"{protocol}:m", "--reps", "2", "--out", str(tmp_path / "reports"), "--max-runs", "60", *more,
+        )  # fmt: skip
+
+    return start
+
+
+def submitted(folder: Path) -> bool:
+    return any(b'"submitted"' in path.read_bytes() for path in folder.glob("reports/router/*/batches.jsonl"))
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_an_interrupt_leaves_batches_and_another_process_collects_or_cancels_them(
+    started: Callable[..., subprocess.Popen[str]], tmp_path: Path, protocol: str
+) -> None:
+    made = BatchProvider(right, looks=10**9)
+    with Loopback(made.react) as server:
+        process = started(protocol, server.url)
+        wait_until(lambda: submitted(tmp_path), process)
+        process.send_signal(signal.SIGINT)
+        code, _, err = finish(process)
+        assert code == 130, err
+        assert "stopping: 1 batch with the provider go" in err and "--cancel-batches cancels them" in err
+        assert f"interrupted: {CALLS} calls have no result; run the same command again" in err
+        (batch,) = made.batches
+        assert not batch.cancelling
+        # Some calls are done by the time that the batch is cancelled: these are paid, and kept.
+        made.done = lambda batch, call: right(call) if "please, number 1" in call.text else "canceled"
+        code, _, err = finish(started(protocol, server.url, "--cancel-batches"))
+        assert code == 3, err
+        assert "is being cancelled; what is done is kept, and paid" in err
+        assert f"{CALLS - 2} calls have no result (the batches were cancelled)" in err
+        assert batch.over == "cancelled" and len(made.batches) == 1
+        (folder,) = (tmp_path / "reports" / "router").iterdir()
+        assert {row["prompt_id"] for row in rows(folder / "results.jsonl")} == {"p1"}
+        past = read_past(str(folder), FIELDS)
+        assert past.usd == pytest.approx((12 + 2) * EACH_USD)
+        made.done, made.looks = None, 1
+        code, _, err = finish(started(protocol, server.url))
+        assert code in (0, 1), err
+        assert len(rows(folder / "results.jsonl")) == CALLS
+        assert [len(each.calls) for each in made.batches] == [CALLS, CALLS - 2]
+        assert read_past(str(folder), FIELDS).usd == pytest.approx((12 + CALLS) * EACH_USD)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_what_somebody_cancels_at_the_provider_is_not_handed_in_again_by_itself(
+    started: Callable[..., subprocess.Popen[str]], tmp_path: Path, protocol: str
+) -> None:
+    made = BatchProvider(right, outcome=lambda batch: "cancelled")
+    with Loopback(made.react) as server:
+        code, _, err = finish(started(protocol, server.url))
+        assert code == 3, err
+        assert "somebody cancelled a batch at the provider" in err
+        assert len(made.batches) == 1
+        made.outcome = lambda batch: "completed"
+        assert finish(started(protocol, server.url))[0] in (0, 1)
+        assert [len(each.calls) for each in made.batches] == [CALLS, CALLS]
+
+
+def test_two_processes_do_not_share_a_run(started: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+    made = BatchProvider(right, looks=10**9)
+    with Loopback(made.react) as server:
+        first = started("openai", server.url)
+        wait_until(lambda: submitted(tmp_path), first)
+        code, _, err = finish(started("openai", server.url))
+        assert code == 2 and "is in use by process" in err
+        made.looks = 1
+        assert finish(first)[0] in (0, 1)
+        assert len(made.batches) == 1

@@ -39,8 +39,8 @@ _ERRORS = {
 
 
 # The codes of google.rpc.Code, which errors of single calls have.
+_CANCELLED = 1
 _RPC = {
-    1: 499,
     3: 400,
     4: 504,
     5: 404,
@@ -144,6 +144,10 @@ class GeminiBatches(BatchProtocol):
     def read_line(self, protocol: ProviderProtocol, line: Mapping[str, Any]) -> BatchAnswer:
         """Read one answer. The place in the list says nothing: only the key does."""
         custom_id, error = text(mapping(line.get("metadata")).get("key")), line.get("error")
+        if error and mapping(error).get("code") in (_CANCELLED, 499):
+            return BatchAnswer(
+                custom_id, Failure("retry", "did not come to this call before its batch was cancelled"), True
+            )
         if error:
             return BatchAnswer(custom_id, _judged(error))
         return BatchAnswer(custom_id, read_answer(protocol, line.get("response")))
