@@ -135,7 +135,8 @@ class Driver:
     @property
     def checked(self) -> bool:
         """Whether the instrument check was on the disk; what is not when a run is killed counts as lost."""
-        return any((self.folder / "reports").glob("router/*/batches.jsonl"))
+        found = (self.folder / "reports").glob("router/*/attempts.jsonl")
+        return any(b'"batch":' in path.read_bytes() for path in found)
 
     def results(self) -> list[dict[str, Any]]:
         """What the results say, whatever batch they came in."""
