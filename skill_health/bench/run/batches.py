@@ -24,6 +24,8 @@ from skill_health.documents.router_attempt import AttemptReply
 if TYPE_CHECKING:
     from skill_health.bench.http.endpoint import Endpoint
 
+MOST_BYTES = 64_000_000
+"""No batch is larger, whatever its provider takes: it is in memory several times while it is sent."""
 SKEW = timedelta(days=1)
 """By how much clocks may differ."""
 
@@ -116,7 +118,12 @@ class BatchQueue:
     @property
     def full(self) -> bool:
         """Whether what waits is a whole batch."""
-        return len(self.calls) >= self.most or self.size >= self.lane.batches.most_bytes
+        return len(self.calls) >= self.most or self.size >= self.most_bytes
+
+    @property
+    def most_bytes(self) -> int:
+        """How large a batch may be: as its provider says, and no larger than memory allows."""
+        return min(self.lane.batches.most_bytes, MOST_BYTES)
 
 
 def custom_id(name: str, key: Key, number: int) -> str:

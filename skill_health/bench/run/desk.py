@@ -59,6 +59,7 @@ TICK = 0.1
 SETTLE = 90.0
 """Seconds after which a batch that is not in the provider's list was never taken."""
 PAGES = 100
+_WORD = 60
 _FRAME = 4096
 """Bytes of a request for what stands around its calls."""
 
@@ -158,7 +159,9 @@ class BatchDesk:
         if not counts["batches"]:
             return ""
         words = [
-            clean(f"{batch.lane.spec} {batch.state.word if batch.state else 'handed in'} {describe_progress(batch)}")
+            clean(
+                f"{batch.lane.spec} {batch.state.word[:_WORD] if batch.state else 'handed in'} {describe_progress(batch)}"
+            )
             for batch in self._batches[:3]
         ]
         more = [f"{len(self._batches) - 3} more"] if len(self._batches) > 3 else []
@@ -253,7 +256,7 @@ class BatchDesk:
         """The calls of the next batch: as many as it may have, in their order."""
         size, taken = 0, 0
         for call in queue.calls[: queue.most]:
-            if taken and size + call.size > queue.lane.batches.most_bytes - _FRAME:
+            if taken and size + call.size > queue.most_bytes - _FRAME:
                 break
             size, taken = size + call.size, taken + 1
         found, queue.calls = queue.calls[:taken], queue.calls[taken:]
@@ -271,14 +274,10 @@ class BatchDesk:
             assert call.outgoing is not None
             lines.append(batches.write_call(custom_id(name, call.key, call.number), call.outgoing))
             call.outgoing = None
-        file = ""
-        if upload := batches.upload(lane.protocol, lane.endpoint.base_url, name, lines):
-            # A file costs nothing, so it may be there twice.
-            found = await client.ask(upload)
-            if isinstance(found, Failure) or not (file := read_file_id(found)):
-                failure = found if isinstance(found, Failure) else Failure("fatal", "sent no file in its answer")
-                self._put_off(queue, calls, failure)
-                return
+        file = await self._upload(lane, name, lines)
+        if isinstance(file, Failure):
+            self._put_off(queue, calls, file)
+            return
         if self._stopped() == INTERRUPTED:
             self._void(calls)
             return
@@ -305,6 +304,18 @@ class BatchDesk:
         else:
             self._tell(f"{state.message}: looking whether a batch of {count_calls(calls)} was taken all the same")
             self._later(batch)
+
+    async def _upload(self, lane: BatchLane, name: str, lines: list[bytes]) -> str | Failure:
+        """The id of the file that the lines are in then, and not in the list any more; "" where they need none."""
+        upload = lane.batches.upload(lane.protocol, lane.endpoint.base_url, name, lines)
+        if upload is None:
+            return ""
+        lines.clear()
+        # A file costs nothing, so it may be there twice.
+        found = await self._client(lane).ask(with_headers(upload, lane.batches))
+        if isinstance(found, Failure):
+            return found
+        return read_file_id(found) or Failure("fatal", f"{lane.endpoint.host} sent no file in its answer")
 
     async def _submitted(self, batch: HandedIn, state: BatchState, how: str = "handed in") -> None:
         await self._write(batch, "submitted", provider_id=state.batch_id)
@@ -489,7 +500,7 @@ class BatchDesk:
     async def _give(self, batch: HandedIn, answers: dict[str, BatchAnswer], lost: Failure) -> None:
         """Give each call its answer, or the failure where there is none."""
         client, good = self._client(batch.lane), 0
-        word = batch.state.word if batch.state else ""
+        word = client.scrub.line(batch.state.word, _WORD) if batch.state else ""
         stopped = bool(batch.state and batch.state.cancelled)
         for name, call in batch.ids().items():
             answer = answers.get(name) or BatchAnswer(name, lost, stopped)
@@ -508,7 +519,7 @@ class BatchDesk:
             f"batch {batch.batch_id} of {batch.lane.spec} is over ({word}): {count_calls(batch.calls)}, "
             f"{good:,} with an answer{without}"
         )
-        await self._write(batch, "ended", calls=good, note=client.scrub.line(word))
+        await self._write(batch, "ended", calls=good, note=word)
 
     async def _cancel(self) -> None:
         for batch in self._batches:
