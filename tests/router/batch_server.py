@@ -86,13 +86,13 @@ class BatchProvider:
 
     def _react(self, seen: Seen) -> Reaction:
         url = urlsplit(seen.path)
-        path = re.sub(r"^/v1(beta)?", "", url.path)
+        path = re.sub(r"^(/\w+)?/v1(beta)?", "", url.path)
         query = {name: values[0] for name, values in parse_qs(url.query).items()}
         if path.startswith("/messages/batches"):
             return self._anthropic(seen, path.removeprefix("/messages/batches").strip("/"), query)
         if path.startswith("/files"):
             return self._file(seen, path)
-        if ":batchGenerateContent" in path or "x-goog-api-key" in seen.headers:
+        if "/v1beta/" in url.path:
             return self._gemini(seen, path, query)
         if path.startswith("/batches"):
             return self._openai(seen, path.removeprefix("/batches").strip("/"), query)
