@@ -101,11 +101,12 @@ class Progress:
         """The line shown: done and total, time left, dollars so far, failures by kind with their share."""
         share = f"{100 * self.done // self.total} %" if self.total else "100 %"
         parts = [f"{self._what}{self.done}/{self.total} ({share})"]
-        if 0 < self.done < self.total and (left := self._left()) is not None:
+        aside = self.aside()
+        if not aside and 0 < self.done < self.total and (left := self._left()) is not None:
             parts.append(f"{duration(left)} left")
         if self._spent is not None:
             parts.append(f"${self._spent:.4f}")
-        parts += [aside] if (aside := self.aside()) else []
+        parts += [aside] if aside else []
         failed = sorted((kind, count) for kind, count in self._kinds.items() if kind not in self._fine)
         parts += [f"{clean(kind)} {count} ({100 * count / self._seen:.1f} %)" for kind, count in failed]
         return "  ".join(parts)

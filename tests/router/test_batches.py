@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -11,11 +12,18 @@ from typing import Any
 import pytest
 from batch_server import Batch, BatchProvider, Call, shuffled
 from callers import KEY, KEY_ENV
+from hypothesis import given
+from hypothesis import strategies as st
 from loopback import PROTOCOLS, Loopback, Reaction, Seen, ranking
 
 from skill_health.bench.http import pacing
+from skill_health.bench.http.failures import Failure
+from skill_health.bench.http.messages import Completion
 from skill_health.bench.journal import read_past
+from skill_health.bench.providers._batch import BatchAnswer, BatchState
+from skill_health.bench.providers._load import load_provider
 from skill_health.bench.run import desk as engine
+from skill_health.bench.run.batches import custom_id
 from skill_health.commands.router import command as group
 from skill_health.core.errors import AbortedError, UsageError
 from skill_health.core.validation import problems
@@ -310,8 +318,6 @@ def test_a_transfer_that_is_cut_is_made_again_before_anything_counts_as_lost(
 def test_batches_are_split_by_number_and_by_size(
     protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from skill_health.bench.providers._load import load_provider
-
     kind = type(load_provider(protocol).batches)
     monkeypatch.setattr(kind, "most_requests", 5)
     assert call(models=f"{protocol}:m") == 0
@@ -542,8 +548,6 @@ def test_models_without_batches_are_refused_in_one_line(collection: Path, server
 def test_a_provider_without_batches_is_refused(
     collection: Path, server: Loopback, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from skill_health.bench.providers._load import load_provider
-
     monkeypatch.setattr(type(load_provider("openai")), "batches", None)
     (collection / "skill-health.toml").write_text(settings(server.url), "utf-8")
     with pytest.raises(UsageError, match="openai:m cannot be asked in batches"):
@@ -575,3 +579,116 @@ def test_a_run_in_batches_is_another_run(call: Callable[..., int], collection: P
     alone = next(folder for folder in (first, second) if not (folder / "batches.jsonl").exists())
     assert all("batch" not in row for row in lines(alone / "results.jsonl"))
     assert "batch" not in json.loads((alone / "manifest.json").read_text("utf-8"))
+
+
+# --- Servers that answer anything ---
+
+WORDS = ("id", "status", "processing_status", "name", "metadata", "state", "done", "error", "data", "operations", "response",
+         "custom_id", "result", "type", "body", "status_code", "output_file_id", "request_counts", "inlinedResponses", "key",
+         "displayName", "has_more", "errors", "created_at", "batchStats", "requestCount", "message", "code")  # fmt: skip
+LEAVES = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text(max_size=12)
+TELLING = st.sampled_from(
+    ("ended", "completed", "batches/x", "BATCH_STATE_SUCCEEDED", "failed", "succeeded", "x", "..", "errored")
+)
+ANYTHING = st.recursive(
+    LEAVES | TELLING,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=6),
+    max_leaves=25,
+)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@given(data=ANYTHING)
+def test_whatever_is_read_is_a_value_of_ours_and_its_paths_stay_below_the_server(protocol: str, data: Any) -> None:
+    provider = load_provider(protocol)
+    kind = provider.batches
+    assert kind is not None
+    states = [kind.read_state(provider, "http://h", data), *kind.read_page(provider, "http://h", data)[0]]
+    for state in states:
+        if isinstance(state, Failure):
+            continue
+        assert isinstance(state, BatchState) and state.batch_id
+        paths = [request.path for request in state.results]
+        paths += [
+            kind.look(provider, "http://h", state.batch_id).path,
+            kind.cancel(provider, "http://h", state.batch_id).path,
+        ]
+        for path in paths:
+            assert (
+                path.startswith(provider.version) and ".." not in path.split("/") and "?" not in path and path.isascii()
+            )
+    assert isinstance(kind.read_page(provider, "http://h", data)[1], str)
+    raw = json.dumps(data).encode()
+    for found in kind.read_results(provider, raw + b"\n" + raw[:-1] + b"\n\xff\n"):
+        assert isinstance(found, Failure) or (
+            isinstance(found, BatchAnswer)
+            and isinstance(found.custom_id, str)
+            and isinstance(found.found, Failure | Completion)
+        )
+
+
+def test_ids_are_what_every_provider_takes_and_no_two_alike() -> None:
+    keys: list[tuple[str | int, ...]] = [
+        ("p", "m", 0),
+        ("p", "m", 1),
+        ("p|m", 0),
+        ("p", "m|0"),
+        ("\ud800é" * 500, "m", 0),
+        ('p"', "m", 0),
+    ]
+    ids = {custom_id(name, key, number) for name in ("a", "b") for key in keys for number in (1, 2)}
+    assert len(ids) == 2 * len(keys) * 2
+    assert all(re.fullmatch("[0-9a-f]{32}", each) for each in ids)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_batch_of_which_nobody_may_ask_any_more_waits_for_who_may(
+    protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path
+) -> None:
+    refuses = [True]
+
+    def reply(seen: Seen, reaction: Reaction) -> Reaction:
+        if seen.method == "GET" and refuses[0]:
+            return Reaction(status=401, body=b'{"error": {"message": "your key was revoked"}}')
+        return reaction
+
+    provider.reply = reply
+    with pytest.raises(AbortedError, match=r"18 calls have no result.*revoked"):
+        call(models=f"{protocol}:m")
+    refuses[0] = False
+    assert call(models=f"{protocol}:m", caps=("--max-runs", str(6 + 2 * EACH))) == 0
+    assert len(provider.batches) == 1
+    assert statuses(collection) == {"finished": 2 * EACH}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_batch_that_is_gone_leaves_its_calls_missing_and_paid(
+    protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path
+) -> None:
+    gone = b'{"error": {"message": "no such batch"}}'
+    provider.reply = lambda seen, reaction: Reaction(status=404, body=gone) if seen.method == "GET" else reaction
+    assert call(models=f"{protocol}:m") in (0, 1)
+    assert statuses(collection) == {"provider_error": 2 * EACH}
+    assert all(row["cost_usd"] is None and "gone" in row["error"] for row in results(collection))
+    past = read_past(str(the_run(collection)), FIELDS)
+    held = sum(
+        row["reserved_usd"]
+        for row in lines(the_run(collection) / "attempts.jsonl")
+        if row.get("batch") and row["event"] == "start"
+    )
+    assert past.usd == pytest.approx(6 * 150 * 10 / 1e6 + held)
+
+
+def test_an_old_copy_of_a_journal_without_its_batches_counts_them_as_never_handed_in(
+    call: Callable[..., int], provider: BatchProvider, collection: Path
+) -> None:
+    assert call() == 0
+    folder = the_run(collection)
+    starts = [row for row in lines(folder / "attempts.jsonl") if row["event"] == "start"]
+    (folder / "attempts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in starts), "utf-8")
+    past = read_past(str(folder), FIELDS)
+    (batch,) = past.batches.values()
+    assert len(batch.open) == 2 * EACH and past.attempts == 6 + 2 * EACH and past.lost == 6
+    (folder / "batches.jsonl").unlink()
+    past = read_past(str(folder), FIELDS)
+    assert past.batches == {} and past.attempts == past.lost == 6

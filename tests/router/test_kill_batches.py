@@ -183,6 +183,7 @@ def whole(nursery: subprocess.Popen[str], collection: Path, tmp_path: Path, prot
         return driver.results(), driver.steps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_killed_at_a_step_and_resumed_the_next_day(
     nursery: subprocess.Popen[str], collection: Path, tmp_path: Path, protocol: str, whole: tuple[list[Any], int]
@@ -252,6 +253,7 @@ def submitted(folder: Path) -> bool:
     return any(b'"submitted"' in path.read_bytes() for path in folder.glob("reports/router/*/batches.jsonl"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_an_interrupt_leaves_batches_and_another_process_collects_or_cancels_them(
     started: Callable[..., subprocess.Popen[str]], tmp_path: Path, protocol: str
@@ -286,6 +288,7 @@ def test_an_interrupt_leaves_batches_and_another_process_collects_or_cancels_the
         assert read_past(str(folder), FIELDS).usd == pytest.approx((12 + CALLS) * EACH_USD)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_what_somebody_cancels_at_the_provider_is_not_handed_in_again_by_itself(
     started: Callable[..., subprocess.Popen[str]], tmp_path: Path, protocol: str

@@ -76,16 +76,12 @@ class BatchShares:
 
 
 class BatchProtocol(ABC):
-    """How one provider takes batches. `most_requests` and `most_bytes` are its limits for one of them.
-
-    `named` says whether a batch carries a name of ours, by which it is found again.
-    """
+    """How one provider takes batches. `most_requests` and `most_bytes` are its limits for one of them."""
 
     most_requests: int
     most_bytes: int
     shares: BatchShares
     """Where the table of prices says nothing of batches."""
-    named: bool = True
     headers: Mapping[str, str] = {}
     """What each request carries besides the key."""
 

@@ -56,7 +56,6 @@ class AnthropicBatches(BatchProtocol):
     most_requests = 100_000
     most_bytes = 256_000_000
     shares = BatchShares(0.5, 0.5)
-    named = False
     headers = {"anthropic-version": _VERSION}  # noqa: RUF012 - nobody changes it
 
     def write_call(self, custom_id: str, outgoing: Outgoing) -> bytes:

@@ -396,6 +396,9 @@ class BatchDesk:
         if failure.status in (404, 410) and batch.failures >= READS:
             await self._give(batch, {}, Failure("fatal", f"{failure.message}: its batch is gone"))
             return
+        if failure.kind not in ("retry", "costly") and batch.failures >= READS:
+            # The batch is there for whoever asks rightly.
+            raise StopRun(f"batch {batch.batch_id or batch.name}: {failure.message}")
         if batch.failures == 1:
             self._tell(f"{failure.message}: batch {batch.batch_id or batch.name} is asked for again later")
         self._later(batch)
@@ -416,7 +419,7 @@ class BatchDesk:
             for state in states:
                 if state.batch_id in known or not self._may_be(batch, state):
                     continue
-                if not lane.batches.named:
+                if not state.name:
                     ours = await self._is_ours(batch, state) if state.phase == "ended" else None
                     open_ones = open_ones or ours is None
                     if not ours:
@@ -435,7 +438,7 @@ class BatchDesk:
         self._void(batch.calls)
 
     def _may_be(self, batch: HandedIn, state: BatchState) -> bool:
-        if batch.lane.batches.named:
+        if state.name:
             return state.name == batch.name
         if state.total is not None and state.total != self._sent_calls(batch):
             return False
@@ -507,7 +510,9 @@ class BatchDesk:
             found = client.clean(check_model(answer.found, batch.lane.model))
             good += isinstance(found, Completion)
             again = isinstance(found, Failure) and found.kind in ("retry", "costly")
-            call.give(BatchReply(to_batch_reply(found, batch.lane, batch.name), again, answer.cancelled))
+            # Whoever goes on after cancelling wants the calls made.
+            over = answer.cancelled and (self.cancelling or not batch.cancelled)
+            call.give(BatchReply(to_batch_reply(found, batch.lane, batch.name), again, over))
         self._counts["answered"] += good
         self._counts["failed"] += len(batch.calls) - good
         self._counts["over"] += 1
@@ -522,11 +527,11 @@ class BatchDesk:
         await self._write(batch, "ended", calls=good, note=word)
 
     async def _cancel(self) -> None:
-        for batch in self._batches:
+        for batch in list(self._batches):
             while not batch.batch_id and batch in self._batches and self._stopped() != INTERRUPTED:
                 await self._seek(batch)
                 await asyncio.sleep(0 if batch.batch_id or batch not in self._batches else LOOKS[0])
-        for batch in list(self._batches):
+        for batch in [each for each in self._batches if each.batch_id]:
             lane = batch.lane
             request = lane.batches.cancel(lane.protocol, lane.endpoint.base_url, batch.batch_id)
             found = await self._client(lane).ask(self._request(lane, request))
