@@ -277,6 +277,19 @@ failed, and each target was offered its skills, opened them all, and passed. Of 
 five cases of deliveries (`--delivery files,compiled --hint also`), ten trials by one command: the server's tools were offered
 in its arms and nowhere else, and called where the prompt named the skill. That says nothing about any model.
 
+Five of them were [reviewed](effectiveness.md#review) in podman on 2026-11-26, with three trials an arm of Claude Code 2.1.197 whose model
+was a script, which did the oracle's work where it was offered the skills and nothing otherwise. **The agents' figures show that a review can
+be filled in, and nothing about a model.** All five come to *approve with caveats*; each oracle passes with a reward of 1, and what failed
+in the controls is traced to the missing file, or to the value that was expected and the one that was there:
+
+| task | tests | skills | oracle | caveats beside a category that is none of the eight domains, and an author of the instruction who is not named |
+|---|---|---|---|---|
+| court-form-filling | 5 | 1 | 5 of 5 tests | fewer than three skills |
+| hvac-control | 7 | 5 | reward 1, no report of tests | none |
+| offer-letter-generator | 4 | 1 | 4 of 4 tests | fewer than three skills |
+| pptx-reference-formatting | 12 | 1 | 12 of 12 tests | fewer than three skills, more than nine tests |
+| weighted-gdp-calc | 27 | 1 | 27 of 27 tests | fewer than three skills, more than nine tests |
+
 | word | what it means |
 |---|---|
 | base image | the image cannot be pulled, and Debian has nothing like it |

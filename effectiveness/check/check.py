@@ -84,8 +84,12 @@ def check_tasks(
         material = texts_of(task)
         hidden = hidden_values(material)
         told = list(dict.fromkeys(overlaps(task, material, hidden, index)))
-        found += [TaskFault("leak", each.message) for each in told if each.weight == "leak"]
-        findings = [TaskFinding(each.kind, each.weight, each.message) for each in told if each.weight != "leak"]
+        findings = []
+        for each in told:
+            if each.weight == "leak" or each.weight == "named":
+                found.append(TaskFault("leak" if each.weight == "leak" else "skill-named", each.message))
+            else:
+                findings.append(TaskFinding(each.kind, each.weight, each.message))
         findings += [
             *verifier_findings(task),
             *shared_answers(material, hidden),
@@ -276,14 +280,15 @@ def as_json(checked: Sequence[TaskCheck], bad: Sequence[BadRecord]) -> str:
     return encode_record(
         TaskCheckReport(
             schema="skill-health/effectiveness-check/1",
-            tasks=tuple(map(_checked, checked)),
+            tasks=tuple(map(checked_task, checked)),
             bad=tuple(UnreadableTask(path=one.path, line=one.line, message=one.message, help=one.help) for one in bad),
             ok=not bad and all(one.ok for one in checked),
         )
     )
 
 
-def _checked(one: TaskCheck) -> CheckedTask:
+def checked_task(one: TaskCheck) -> CheckedTask:
+    """What was found of a task, as a document holds it."""
     task = one.task
     return CheckedTask(
         id=task.id,

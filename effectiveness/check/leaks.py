@@ -44,14 +44,15 @@ _NAMES = re.compile(r"(?<![\w/.-])(?:[\w.-]+/)*(?:verify\.sh|test_outputs\.py|so
 _TESTS = re.compile(r"(?:\A|/)(?:test_[\w-]+|[\w-]+_test|verify)\.\w+\Z")
 _FILE = re.compile(r"\.[A-Za-z]\w*\Z")
 
-Weight = Literal["leak", "warning", "info"]
+Weight = Literal["leak", "named", "warning", "info"]
 
 
 @dataclass(frozen=True, slots=True)
 class TaskOverlap:
     """What a task shares with a skill or with its prompt, as a sentence.
 
-    The `weight` is "leak" where an arm without the skill has the answer, which fails the task.
+    The `weight` is "leak" where an arm without the skill has the answer, and "named" where the prompt calls the skill
+    that should help by its name: both fail the task.
     """
 
     message: str
@@ -108,12 +109,20 @@ def _context_files(recipe: ImageRecipe | None) -> Iterator[File]:
         yield File(path, data or b"")
 
 
+def _is_target_called(name: str, task: Task) -> bool:
+    return name in (task.target_skills or ()) and _is_called(name, task.prompt)
+
+
 def _in_prompt(task: Task, index: SkillIndex) -> Iterator[TaskOverlap]:
     """Names of skills, and of the files that judge."""
     for name in names_in_prompt(task.prompt, index):
-        certain = name in (task.target_skills or ()) and _is_called(name, task.prompt)
+        certain = _is_target_called(name, task)
         message = f"the prompt names the skill {name!r}"
-        yield _leak(message) if certain else TaskOverlap(f"{message}, perhaps as a word", "prompt-overlap", "info")
+        yield (
+            TaskOverlap(message, "prompt-overlap", "named")
+            if certain
+            else TaskOverlap(f"{message}, perhaps as a word", "prompt-overlap", "info")
+        )
     given = {file.path for file in task.files}
     for match in _NAMES.finditer(task.prompt):
         if match.group() not in given:

@@ -10,7 +10,7 @@ import posixpath
 import re
 import shlex
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -49,8 +49,7 @@ def verifier_findings(task: Task) -> Iterator[TaskFinding]:
     scripts = [(file.path, text) for file in files if (text := _code(file, _SHELL)) is not None]
     for path, text in scripts:
         yield from _installs(path, text)
-    programs = [(file.path, text) for file in files if (text := _code(file, (".py",))) is not None]
-    modules = [found for path, text in programs if (found := _module(path, text))]
+    modules = _modules(files)
     tests = sum(_tests(each.tree) for each in modules)
     if 0 < tests <= FEW:
         yield TaskFinding("few-tests", "info", f"the verifier has {count(tests, 'test')}")
@@ -60,6 +59,20 @@ def verifier_findings(task: Task) -> Iterator[TaskFinding]:
         yield from _started(path, text, own, places)
     for module in modules:
         yield from _agents_code(module, own, places)
+
+
+def count_tests(task: Task) -> int | None:
+    """How many test functions of Python the verifier has, each once however often it is parametrised.
+
+    None where it has none, or where there is no verifier: what it tests is then not known.
+    """
+    modules = _modules(task.verifier.files) if task.verifier else []
+    return sum(_tests(each.tree) for each in modules) or None
+
+
+def _modules(files: Iterable[File]) -> list[_Module]:
+    programs = [(file.path, text) for file in files if (text := _code(file, (".py",))) is not None]
+    return [found for path, text in programs if (found := _module(path, text))]
 
 
 def _code(file: File, endings: tuple[str, ...]) -> str | None:

@@ -16,9 +16,9 @@ and runs nothing. It may raise `Refused` for a file that cannot be read safely; 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 from skill_health.core.files import blake2b
 from skill_health.documents._targets import target_name
@@ -63,6 +63,34 @@ class SetupCommand:
     seconds: float
     exits: tuple[int, ...] = (0,)
     required: bool = True
+
+
+AuthorKind = Literal["human", "model", "mixed"]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskAbout:
+    """What its author says of a task beside what a trial needs; no trial depends on it.
+
+    `instruction_by` says who wrote the instruction, None where nobody says. `tests_reason` and `skills_reason` say why
+    a task has more tests, or another number of skills, than a reviewer expects.
+    """
+
+    tags: tuple[str, ...] = ()
+    instruction_by: AuthorKind | None = None
+    tests_reason: str = ""
+    skills_reason: str = ""
+
+
+def about_task(metadata: Mapping[str, Any]) -> TaskAbout:
+    """What the metadata of a task say of it; a value that is none of those asked for is as none."""
+    tags = metadata.get("tags")
+    written = str(metadata.get("instruction_by") or "").casefold()
+    return TaskAbout(
+        tuple(each for each in tags if isinstance(each, str)) if isinstance(tags, Sequence) and not isinstance(tags, str) else (),
+        next((kind for kind in get_args(AuthorKind) if kind == written), None),
+        *(" ".join(str(metadata.get(key) or "").split()) for key in ("tests_reason", "skills_reason")),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +150,7 @@ class Task:
     unrelated_skill: str | None = None
     category: str = ""
     difficulty: str = ""
+    about: TaskAbout = TaskAbout()
     agent_timeout_sec: float = AGENT_TIMEOUT
     files: tuple[File, ...] = field(default=(), repr=False)
     env: tuple[tuple[str, str], ...] = ()

@@ -16,7 +16,7 @@ from typing import Any
 from skill_health.core.files import read_bytes
 from skill_health.core.strict_json import quote
 from skill_health.documents._targets import read_targets
-from skill_health.effectiveness.tasks._api import ContainedTask, Script, Task, script, task_digest
+from skill_health.effectiveness.tasks._api import ContainedTask, Script, Task, about_task, script, task_digest
 from skill_health.effectiveness.tasks._bad import check_id, leftover
 from skill_health.effectiveness.tasks._folder import MAX_TEXT, File, Folder, RefusedFile, is_inside
 from skill_health.effectiveness.tasks._image import (
@@ -388,6 +388,7 @@ def build(folder: Folder, parts: TaskParts) -> Task:
         unrelated_skill=_word(parts.metadata, "unrelated_skill"),
         category=_word(parts.metadata, "category") or "",
         difficulty=_word(parts.metadata, "difficulty") or "",
+        about=about_task(parts.metadata),
         agent_timeout_sec=parts.agent_timeout,
         files=environment.files,
         env=env,

@@ -20,6 +20,7 @@ from skill_health.effectiveness.tasks._api import (
     Script,
     SetupCommand,
     Task,
+    about_task,
     script,
     task_digest,
 )
@@ -80,6 +81,7 @@ def _task(folder: Folder, data: Any) -> Task:
         unrelated_skill=data.get("unrelated_skill"),
         category=data.get("category", ""),
         difficulty=data.get("difficulty", ""),
+        about=about_task(data),
         agent_timeout_sec=agent_timeout,
         files=files,
         verifier=script(("bash", VERIFIER), verifier, verifier_timeout) if verifier else None,

@@ -29,6 +29,7 @@ FaultKind = Literal[
     "oracle-fails",
     "oracle-reward",
     "reward",
+    "skill-named",
     "skills",
     "verifier-bought",
     "verifier-changes",

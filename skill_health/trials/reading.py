@@ -55,12 +55,16 @@ class KeptOutput:
 
 @dataclass(frozen=True, slots=True)
 class TrialCheck:
-    """What was decided of one thing: a test of the verifier, a criterion of the task, or a reward that it wrote."""
+    """What was decided of one thing: a test of the verifier, a criterion of the task, or a reward that it wrote.
+
+    `trace` is where a test failed, as its runner printed it; "" for nothing.
+    """
 
     kind: str
     name: str
     said: str
     why: str = ""
+    trace: str = ""
 
 
 class TrialAgent(OpenRecord, frozen=True, kw_only=True):
@@ -191,8 +195,8 @@ def _checks(shelf: ReportFolders, trial: Trial) -> Iterator[TrialCheck]:
     for test in list_of(value_of(value_of(report, "results"), "tests"))[:_MOST_CHECKS]:
         name, status = value_of(test, "name"), value_of(test, "status")
         if isinstance(name, str) and isinstance(status, str):
-            why = value_of(test, "message")
-            yield TrialCheck("test", name, status, why if isinstance(why, str) else "")
+            told = (value_of(test, key) for key in ("message", "trace"))
+            yield TrialCheck("test", name, status, *(text if isinstance(text, str) else "" for text in told))
     for each in line.criteria[:_MOST_CHECKS] if isinstance(line.criteria, tuple) else ():
         yield TrialCheck("criterion", each.id, each.answer.replace("_", " "), each.why)
     yield from (TrialCheck("reward", name, f"{value:g}") for name, value in sorted(line.rewards.items()))

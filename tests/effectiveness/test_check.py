@@ -126,7 +126,7 @@ def test_a_fit_task(files: Files, sandbox: str, check: Callable[..., TaskCheck])
         ({"starting/.claude/settings.json": "{}"}, "visible", ".claude/settings.json lies where agents look"),
         ({"starting/deep/verify.txt": TASK["verify.sh"]}, "leak", "deep/verify.txt is a copy of verify.sh"),
         ({"starting/x.sh": "\n" + TASK["oracle/solve.sh"]}, "leak", "x.sh is a copy of oracle/solve.sh"),
-        ({"task.md": "Use the sum-sheets skill to add up in.txt.\n"}, "leak", "the prompt names the skill 'sum-sheets'"),
+        ({"task.md": "Use the sum-sheets skill to add up in.txt.\n"}, "skill-named", "the prompt names the skill 'sum-sheets'"),
         ({"task.md": "Add up in.txt, so that verify.sh passes.\n"}, "leak", "the prompt names 'verify.sh'"),
         ({"metadata.json": json.dumps(META | {"target_skill": "sum-sheet"})}, "skills", "did you mean 'sum-sheets'?"),
         ({"metadata.json": json.dumps(META | {"irrelevant_skill": "sum-sheets"})}, "skills", "two parts at once"),
@@ -135,7 +135,9 @@ def test_a_fit_task(files: Files, sandbox: str, check: Callable[..., TaskCheck])
 )  # fmt: skip
 def test_an_unfit_task(changes: Files, kind: str, words: str, check: Callable[..., TaskCheck]) -> None:
     # What is found by looking needs no run.
-    checked = check(TASK | dict(changes), sandbox="" if kind in ("visible", "leak", "skills") else "none")
+    checked = check(
+        TASK | dict(changes), sandbox="" if kind in ("visible", "leak", "skill-named", "skills") else "none"
+    )
     assert {fault.kind for fault in checked.faults if words in fault.message} == {kind}, checked.faults
     assert len(set(checked.faults)) == len(checked.faults)
 

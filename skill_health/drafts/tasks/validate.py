@@ -36,6 +36,7 @@ _FAULTS: Mapping[FaultKind, FlawKind] = {
     "oracle-fails": "oracle-fails",
     "oracle-reward": "oracle-fails",
     "reward": "unstable",
+    "skill-named": "leak",
     "skills": "not-runnable",
     "verifier-bought": "bought",
     "verifier-changes": "unstable",
