@@ -579,6 +579,7 @@ def test_a_run_in_batches_is_another_run(call: Callable[..., int], collection: P
     alone = next(folder for folder in (first, second) if not (folder / "batches.jsonl").exists())
     assert all("batch" not in row for row in lines(alone / "results.jsonl"))
     assert "batch" not in json.loads((alone / "manifest.json").read_text("utf-8"))
+    assert group.main(["compare", first.name, second.name, "--config", "skill-health.toml"], standalone_mode=False) == 0
 
 
 # --- Servers that answer anything ---

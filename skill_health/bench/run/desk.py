@@ -502,13 +502,16 @@ class BatchDesk:
 
     async def _give(self, batch: HandedIn, answers: dict[str, BatchAnswer], lost: Failure) -> None:
         """Give each call its answer, or the failure where there is none."""
-        client, good = self._client(batch.lane), 0
+        client = self._client(batch.lane)
         word = client.scrub.line(batch.state.word, _WORD) if batch.state else ""
         stopped = bool(batch.state and batch.state.cancelled)
+        settled = []
         for name, call in batch.ids().items():
             answer = answers.get(name) or BatchAnswer(name, lost, stopped)
-            found = client.clean(check_model(answer.found, batch.lane.model))
-            good += isinstance(found, Completion)
+            settled.append((call, answer, client.clean(check_model(answer.found, batch.lane.model))))
+        good = sum(isinstance(found, Completion) for _, _, found in settled)
+        await self._write(batch, "ended", calls=good, note=word)
+        for call, answer, found in settled:
             again = isinstance(found, Failure) and found.kind in ("retry", "costly")
             # Whoever goes on after cancelling wants the calls made.
             over = answer.cancelled and (self.cancelling or not batch.cancelled)
@@ -524,7 +527,6 @@ class BatchDesk:
             f"batch {batch.batch_id} of {batch.lane.spec} is over ({word}): {count_calls(batch.calls)}, "
             f"{good:,} with an answer{without}"
         )
-        await self._write(batch, "ended", calls=good, note=word)
 
     async def _cancel(self) -> None:
         for batch in list(self._batches):
