@@ -3,11 +3,10 @@
     python -m scripts.needs_figures CHECKOUTS     -> tests/needs/figures.json and the tables of docs/needs.md
 
 Below CHECKOUTS lies each repository as OWNER+NAME, at the commit of tests/needs/labels.jsonl. Each line there is a
-public skill with the categories that two readers found in it, each without the other's, and the settled ones: those on
-which both agree, and where they differ what a third reading of the skill decided. The first hundred are the halves
-`tuned` and `sealed`: the first version was written on `tuned` and looked at `sealed`, the second was written on both.
-The half `second` was not read for that, and measured once, when it was finished. "first" in figures.json are the counts
-of the first version's first look at `sealed`, and "before" its counts on `second`: history, kept as they are.
+public skill with the categories that readers found in it. 180 skills have two readings, each without the other's, and
+the settled categories: those on which both agree, and where they differ what a third reading by the codebook decided.
+The program was written on all of them. The half `third` has one reading, made before the program had seen them, and was
+measured once.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from skill_health.config.settings import Config
@@ -34,10 +34,10 @@ LABELS = HERE / "tests" / "needs" / "labels.jsonl"
 FIGURES = HERE / "tests" / "needs" / "figures.json"
 PAGE = HERE / "docs" / "needs.md"
 COLLECTIONS = ("anthropics/skills", "obra/superpowers", "openai/skills", "trailofbits/skills", "wshobson/agents")
-SETS = {"hundred": ("tuned", "sealed"), "second": ("second",)}
+SETS = {"labelled": ("tuned", "sealed", "second"), "third": ("third",)}
 """What is counted, and the `half` of the labels in it."""
 FEWEST = 10
-"""A category with fewer cases in the second set is not judged."""
+"""A category with fewer cases in a set is not judged."""
 PRECISION, RECALL = 0.9, 0.8
 """What each category that is judged should reach."""
 # Table 3 of arXiv:2606.17819; of the other categories it says only that none has more than 4.4 %.
@@ -47,7 +47,11 @@ PAPER = {
 
 
 class LabelledSkill(NamedTuple):
-    """A public skill and the categories that each reader, and the settlement, says it needs."""
+    """A public skill and the categories that each reader, and the settlement, says it needs.
+
+    `b` is None where there is one reading only. `c` is a third reading by the codebook, of the categories that needed
+    one most; `why` says what decided where readings differ.
+    """
 
     id: int
     half: str
@@ -56,8 +60,10 @@ class LabelledSkill(NamedTuple):
     path: str
     sha256: str
     a: tuple[str, ...]
-    b: tuple[str, ...]
     settled: tuple[str, ...]
+    b: tuple[str, ...] | None = None
+    c: tuple[str, ...] = ()
+    why: Mapping[str, str] = MappingProxyType({})
 
 
 class NeedCounts(NamedTuple):
@@ -93,11 +99,10 @@ def main(checkouts: str) -> None:
     """Measure, and write both files."""
     labels = read_labels()
     found = {each.id: _found(each, Path(checkouts)) for each in labels}
-    figures = json.loads(FIGURES.read_text("utf-8")) if FIGURES.exists() else {}
-    for name in SETS:
-        figures[name] = {
-            category: list(count_right(category, of_set(labels, name), found)) for category in all_categories()
-        }
+    figures: dict[str, object] = {
+        name: {category: list(count_right(category, of_set(labels, name), found)) for category in all_categories()}
+        for name in SETS
+    }
     figures["collections"] = {name: _collection(name, Path(checkouts)) for name in COLLECTIONS}
     FIGURES.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n", "utf-8")
     PAGE.write_text(with_tables(PAGE.read_text("utf-8"), figures), "utf-8")
@@ -137,9 +142,10 @@ def count_right(category: str, labels: Sequence[LabelledSkill], found: Mapping[i
 
 def kappa(category: str, labels: Sequence[LabelledSkill]) -> float | None:
     """Cohen's kappa of the two readers; None where both say the same of every skill."""
-    n = len(labels)
-    one, other = (sum(category in getattr(each, reader) for each in labels) / n for reader in "ab")
-    alike = sum((category in each.a) == (category in each.b) for each in labels) / n
+    pairs = [(category in each.a, category in each.b) for each in labels if each.b is not None]
+    n = len(pairs)
+    one, other = (sum(pair[side] for pair in pairs) / n for side in (0, 1))
+    alike = sum(a == b for a, b in pairs) / n
     chance = one * other + (1 - one) * (1 - other)
     return None if chance == 1 else (alike - chance) / (1 - chance)
 
@@ -159,16 +165,16 @@ def with_tables(page: str, figures: Mapping[str, object]) -> str:
 
 
 def _accuracy(figures: Mapping[str, object]) -> Iterator[str]:
-    labels = read_labels()
-    yield "| category | κ | first 100: precision | recall | second 80: precision | recall | bar |"
-    yield "|---|---:|---:|---:|---:|---:|---|"
+    labels = of_set(read_labels(), "labelled")
+    yield "| category | κ | the 180: precision | recall | bar | sealed 44: precision | recall | bar |"
+    yield "|---|---:|---:|---:|---|---:|---:|---|"
     for category in all_categories():
-        both = [NeedCounts(*_of(figures, name)[category]) for name in SETS]
         agreed = kappa(category, labels)
-        mark = "" if both[1].cases >= FEWEST else " \\*"
-        cells = [cell for each in both for cell in (_share(each.right, each.found), _share(each.right, each.cases))]
-        shown = "–" if agreed is None else f"{agreed:.2f}"
-        yield f"| `{category}`{mark} | {shown} | {' | '.join(cells)} | {_verdict(both[1])} |"
+        cells = ["–" if agreed is None else f"{agreed:.2f}"]
+        for name in SETS:
+            each = NeedCounts(*_of(figures, name)[category])
+            cells += [_share(each.right, each.found), _share(each.right, each.cases), _verdict(each)]
+        yield f"| `{category}` | {' | '.join(cells)} |"
 
 
 def reaches_bar(counts: NeedCounts) -> bool | None:
@@ -180,31 +186,6 @@ def reaches_bar(counts: NeedCounts) -> bool | None:
 
 def _verdict(counts: NeedCounts) -> str:
     return {True: "reached", False: "missed", None: "–"}[reaches_bar(counts)]
-
-
-def _before(figures: Mapping[str, object]) -> Iterator[str]:
-    yield "| category | cases | precision before | now | recall before | now |"
-    yield "|---|---:|---:|---:|---:|---:|"
-    for category in all_categories():
-        old, new = (NeedCounts(*_of(figures, name)[category]) for name in ("before", "second"))
-        if new.cases >= FEWEST:
-            cells = [_plain(each.right, each.found) for each in (old, new)] + [
-                _plain(each.right, each.cases) for each in (old, new)
-            ]
-            yield f"| `{category}` | {new.cases} | {' | '.join(cells)} |"
-
-
-def _plain(part: int, whole: int) -> str:
-    return f"{part} of {whole}: {part / whole:.2f}" if whole else "–"
-
-
-def _first(figures: Mapping[str, object]) -> Iterator[str]:
-    yield "| category | cases | precision | recall |"
-    yield "|---|---:|---:|---:|"
-    for category in all_categories():
-        counts = NeedCounts(*_of(figures, "first")[category])
-        if counts.cases >= FEWEST:
-            yield f"| `{category}` | {counts.cases} | {_share(counts.right, counts.found)} | {_share(counts.right, counts.cases)} |"
 
 
 def _share(part: int, whole: int) -> str:
@@ -246,7 +227,7 @@ def _per_cent(collections: Mapping[str, object], name: str, category: str) -> st
 
 
 _TABLES: dict[str, Callable[[Mapping[str, object]], Iterable[str]]] = {
-    "accuracy": _accuracy, "before": _before, "first look": _first, "frequencies": _frequencies,
+    "accuracy": _accuracy, "frequencies": _frequencies,
 }  # fmt: skip
 
 if __name__ == "__main__":

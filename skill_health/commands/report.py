@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -87,30 +88,32 @@ def _grades(page: Page) -> str:
 
 
 def _write_site(folder: str, page: Page) -> int:
-    """Write the page, and the page of each skill, into a folder; pages of skills that are gone are removed.
+    """Write the page, and those of skills and trials, into a folder; pages of what is gone are removed.
 
     Raises UsageError where the folder holds something of somebody else in the place of a page.
     """
     from skill_health.core.files import here, write_text
     from skill_health.page.html import FOLDER, render_site
     from skill_health.page.request import PAGE
+    from skill_health.page.trials.address import FOLDER as TRIALS
     from skill_health.text.terminal import clean, echo
 
     _check(os.path.join(folder, PAGE), "html")
-    inner, written, rewritten = os.path.join(folder, FOLDER), set(), 0
-    if os.path.islink(inner) or (os.path.lexists(inner) and not os.path.isdir(inner)):
-        raise UsageError(f"cannot write {inner}: it is no folder")
+    written, rewritten = set(), 0
+    for inner in (os.path.join(folder, each) for each in (FOLDER, TRIALS)):
+        if os.path.islink(inner) or (os.path.lexists(inner) and not os.path.isdir(inner)):
+            raise UsageError(f"cannot write {inner}: it is no folder")
     for name, text in render_site(page):
         place = os.path.join(folder, *name.split("/"))
-        written.add(os.path.basename(name))
+        written.add(name)
         if not _holds(place, text):
             os.makedirs(os.path.dirname(place), exist_ok=True)
             write_text(place, text)
             rewritten += 1
     _keep_state(page, os.path.join(folder, PAGE))
-    for name in sorted(os.listdir(inner)) if os.path.isdir(inner) else ():
-        if _SKILL_PAGE.fullmatch(name) and name not in written:
-            os.unlink(os.path.join(inner, name))
+    for name in _own_pages(folder, FOLDER, TRIALS):
+        if name not in written:
+            os.unlink(os.path.join(folder, *name.split("/")))
     echo(
         clean(
             f"written: {here(folder)}, {len(written):,} pages, {rewritten:,} of them new or changed ({_grades(page)})"
@@ -121,6 +124,20 @@ def _write_site(folder: str, page: Page) -> int:
 
 
 _SKILL_PAGE = re.compile(r"skill-[0-9a-f]{16}\.html")
+_TRIAL_PAGE = re.compile(r"trial-[0-9a-f]{16}(?:--trial-[0-9a-f]{16})?\.html")
+
+
+def _own_pages(folder: str, skills: str, trials: str) -> Iterator[str]:
+    """The pages of skills and trials that are in a folder, by their paths with slashes."""
+    yield from (f"{skills}/{name}" for name in _files(os.path.join(folder, skills)) if _SKILL_PAGE.fullmatch(name))
+    above = os.path.join(folder, trials)
+    for run in _files(above):
+        if not os.path.islink(place := os.path.join(above, run)):
+            yield from (f"{trials}/{run}/{name}" for name in _files(place) if _TRIAL_PAGE.fullmatch(name))
+
+
+def _files(folder: str) -> list[str]:
+    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
 
 
 def _holds(path: str, text: str) -> bool:

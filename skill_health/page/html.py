@@ -31,7 +31,11 @@ from skill_health.page.drawing import palette
 from skill_health.page.drawing.drawn import Drawn, Pair, draw_page
 from skill_health.page.figures import escape_text
 from skill_health.page.model import QUESTIONS, TOPICS, Page, anchor
+from skill_health.page.trials.address import FOLDER as TRIALS
+from skill_health.page.trials.address import link_trials
+from skill_health.page.trials.grid import read_runs
 from skill_health.page.verdict.headline import first_screen
+from skill_health.trials.kept_files import ReportFolders
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -129,44 +133,60 @@ def render(page: Page, live: bool = False, kept: KeptHtml | None = None) -> str:
     """
     if kept:
         kept.begin()
-    environment = _environment()
+    environment = page_environment()
     found = _sections(page, environment, "script")
     table, own = found["overview"].context["table"], found["skills"].context
     rows, parts = _rows(page, environment, table, kept), list(_parts(page, environment, own, kept=kept))
+    if live:
+        parts = [link_trials(part, _TRIALS) for part in parts]
     tables = _long_tables(own["drawn"])
     listed, packed = pack([*rows, *parts, *tables.values()])
     data = _data(page, table, listed, packed[: len(rows)], packed[len(rows) + len(parts) :], tables)
     data |= {"parts": packed[len(rows) : len(rows) + len(parts)], "few": own["few"]}
-    return _document(page, environment, found, data, live)
+    document = _document(page, environment, found, data, live)
+    return link_trials(document, _TRIALS) if live else document
 
 
 def render_plain(page: Page) -> str:
     """The same with everything in its HTML, for whoever reads it without a script."""
-    environment = _environment()
+    environment = page_environment()
     return _document(page, environment, _sections(page, environment, "plain"), None, False)
 
 
 def render_site(page: Page) -> Iterator[tuple[str, str]]:
-    """The page and one page for each skill: the paths of the files, with slashes, and their texts."""
-    environment = _environment()
+    """The page, one page for each skill, and pages of trials: the paths of the files, with slashes, and their texts."""
+    from skill_health.page.trials.pages import TrialPages, chosen_pages, flat_runs, write_pages
+
+    environment = page_environment()
+    shelf = ReportFolders(page.folder, page.base)
+    runs = flat_runs(read_runs(shelf, page.effects))
+    chosen = chosen_pages(shelf, runs)
     found = _sections(page, environment, "site")
     table, own = found["overview"].context["table"], found["skills"].context
     rows, tables = [_to_files(row) for row in _rows(page, environment, table)], _long_tables(own["drawn"])
     listed, packed = pack([*rows, *tables.values()])
     data = _data(page, table, listed, packed[: len(rows)], packed[len(rows) :], tables)
-    yield "index.html", _to_files(_document(page, environment, found, data, False))
+    document = _to_files(_document(page, environment, found, data, False))
+    yield "index.html", link_trials(document, _TRIALS, ".html", chosen.__contains__)
     style, script = _style(found), read_asset("page.js")
     template = environment.get_template("skill_page.html")
     for skill, part in zip(page.status.skills, _parts(page, environment, own, marked=False), strict=True):
         document = template.render(
             page=page, style=style, script=script, policy=policy(style, script), name=skill.name,
-            part=part.replace('<details class="skill"', '<details open class="skill"', 1),
+            part=_RELATIVE.sub('href="../', part).replace('<details class="skill"', '<details open class="skill"', 1),
         )  # fmt: skip
-        yield f"{FOLDER}/{anchor(skill.path)}.html", document
+        yield (
+            f"{FOLDER}/{anchor(skill.path)}.html",
+            link_trials(document, f"../{_TRIALS}", ".html", chosen.__contains__),
+        )
+    yield from write_pages(TrialPages(page.folder, page.base, page.title, "../../index.html", ".html"), runs, chosen)
 
 
-FOLDER = "skills"
+FOLDER, _TRIALS = "skills", f"{TRIALS}/"
 """Where the pages of the skills stand beside the page of a site."""
+
+
+_RELATIVE = re.compile(r'href="(?![a-z]+:|/|#|\.\./index\.html)')
 
 
 def _to_files(html: str) -> str:
@@ -255,7 +275,7 @@ def _document(
         style=style,
         script=script,
         policy=policy(style, script, live),
-        state=embedded(record_values(page.own.state)),
+        page_state=embedded(record_values(page.own.state)),
         sections=found.values(),
         links=[link for each in found.values() for link in each.links],
     )
@@ -282,7 +302,8 @@ def _told(text: str, limit: int | None = None) -> Markup:
 
 
 @cache
-def _environment() -> Environment:
+def page_environment() -> Environment:
+    """What renders the templates of the page. Raises UsageError where the extra that it needs is not installed."""
     return open_environment(sections.__path__)
 
 

@@ -28,7 +28,7 @@ def state_of(trial: Trial) -> TrialState:
     return "partial" if line.reward is not None and 0 < line.reward < _FULL else "failed"
 
 
-def said(trial: Trial) -> str:
+def say_state(trial: Trial) -> str:
     """The state of a trial in words, with its outcome where that says more."""
     state, outcome = state_of(trial), trial.line.outcome
     return state if outcome in ("pass", "fail") else f"{state} ({outcome})"

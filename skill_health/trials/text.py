@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from skill_health.text.terminal import clean, lay_out_table, paint
-from skill_health.trials.find import STATES, said, state_of
+from skill_health.trials.find import STATES, say_state, state_of
 from skill_health.trials.reading import KeptTrial
 from skill_health.trials.results import Trial
 from skill_health.trials.side_by_side import LinePair, SideBySide
@@ -17,7 +17,7 @@ def list_trials(trials: Sequence[Trial], width: int) -> Iterator[str]:
     """A line for each trial, and how many there are of each state."""
     head = ("Trial", "Task", "Arm", "Rep.", "Model", "Outcome", "Reward")
     rows = [
-        (each.name, each.line.task_id, each.line.arm, str(each.line.replication), each.line.model, said(each), _number(each.line.reward))
+        (each.name, each.line.task_id, each.line.arm, str(each.line.replication), each.line.model, say_state(each), _number(each.line.reward))
         for each in trials
     ]  # fmt: skip
     if rows:
@@ -36,7 +36,7 @@ def facts_of(kept: KeptTrial) -> Iterator[tuple[str, str]]:
     yield "replication", str(line.replication)
     yield "agent", kept.agent or _UNKNOWN
     yield "model", line.model if line.resolved_model in (None, "") else f"{line.model} (as {line.resolved_model})"
-    yield "outcome", said(kept.trial)
+    yield "outcome", say_state(kept.trial)
     yield "reward", _number(line.reward)
     yield "tokens", f"{_number(used.input_tokens)} in, {_number(used.output_tokens)} out"
     yield "cost", _UNKNOWN if line.cost_usd is None else f"${line.cost_usd:,.4f}"

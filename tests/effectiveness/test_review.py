@@ -27,8 +27,8 @@ from skill_health.documents.task_review import (
     ReviewedOracle,
     SkillsImpact,
 )
+from skill_health.effectiveness.review.build import cause_of
 from skill_health.effectiveness.review.criteria import CATEGORIES, ReviewFacts, judge_task, recommend
-from skill_health.effectiveness.review.failures import cause_of
 from skill_health.effectiveness.run.runs import EffectRun
 from skill_health.effectiveness.tasks._api import TaskAbout, about_task
 from skill_health.effectiveness.tasks._load import load_tasks

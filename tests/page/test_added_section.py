@@ -32,9 +32,9 @@ def _heaviest(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(sections, "__path__", [*sections.__path__, str(tmp_path)])
     monkeypatch.setattr(draw, "compile_all", lambda specs: dict.fromkeys(specs, ("400", "200", "")))
     importlib.invalidate_caches()
-    html._environment.cache_clear()
+    html.page_environment.cache_clear()
     yield
-    html._environment.cache_clear()
+    html.page_environment.cache_clear()
     sys.modules.pop(NAME, None)
     vars(sections).pop("heaviest", None)
 

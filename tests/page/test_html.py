@@ -118,6 +118,7 @@ def test_the_questions_come_in_their_order_with_their_answers() -> None:
         "question-2",
         "question-3",
         "question-4",
+        "trials",
         "skills",
         "notes",
     ]
@@ -237,7 +238,7 @@ def test_what_changed_is_told_with_links_to_what_is_there() -> None:
 
 
 def test_what_is_missing_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    html._environment.cache_clear()
+    html.page_environment.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(UsageError, match=r"the extra report \(jinja2\): pip install .*\[report\]"):
         render_plain(page_made.page())

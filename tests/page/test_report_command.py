@@ -229,7 +229,7 @@ def test_without_the_extra_one_line_says_how_to_get_it(
 ) -> None:
     import sys
 
-    html._environment.cache_clear()
+    html.page_environment.cache_clear()
     monkeypatch.setitem(sys.modules, missing, None)
     try:
         assert main(["report", *DAY]) == 2
@@ -238,7 +238,7 @@ def test_without_the_extra_one_line_says_how_to_get_it(
         assert not (root / "reports").exists()
         assert main(["report", "--format", "md", *DAY]) == main(["report", "--format", "json", *DAY]) == 0
     finally:
-        html._environment.cache_clear()
+        html.page_environment.cache_clear()
 
 
 @pytest.mark.parametrize(

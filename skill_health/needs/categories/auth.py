@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from skill_health.needs.model import EvidenceKind, Sign
 from skill_health.needs.reading.clients import client_signs, session_signs
 from skill_health.needs.reading.force import SectionUse
-from skill_health.needs.reading.products import PUBLIC, product_signs
+from skill_health.needs.reading.products import PUBLIC, owned_signs, product_signs
 from skill_health.needs.reading.programs import facts_of, is_tool
 from skill_health.needs.reading.read import PlacedCommand, SkillReading, phrase, signs_of_phrase
 from skill_health.needs.reading.servers import remote_signs
-from skill_health.needs.reading.variables import REQUIRED_WORDS, is_secret
+from skill_health.needs.reading.variables import REQUIRED_WORDS, calls_keys_optional, is_secret
 from skill_health.text.patterns import lazy
 
 ORDER = 4
@@ -40,6 +40,15 @@ _NAMED = phrase(
 _NONE = lazy(
     r"\bno (?:auth\w*|api[- ]?keys?|credentials?|login|account|sign[- ]?ups?|token)\b|without (?:an? )?(?:api[- ]?key|auth\w*|login|account)"
 )
+_LICENCE = phrase(
+    "licens|licenc|gated|terms", r"\baccept (?:the |its )?(?:model(?:'s)? )?(?:licen[cs]e|terms)\b|\bmodel is gated\b"
+)
+_STATE = phrase(
+    "authenticat|logged|signed|login",
+    r"\b(?:installed|configured|reachable) and (?:logged[ -]in|authenticated|signed[ -]in)\b|\bauthenticated (?:session|cluster|account|org|host|"
+    r"cli|connection|project)\b|\blogin status\b|\b(?:active|valid|existing) (?:login|session)\b",
+)
+_PASSWORD = lazy(r"(?i)\byour[_-]password\b|<password>|--password\b|\bxxxx-xxxx\b|app[_-]password")
 _LOGIN = frozenset(("login", "auth", "signin", "configure", "whoami"))
 _ABOUT = lazy(
     r"\b(?:implement|review|audit|design|add|build|test|secure|securing|pattern)\w*\b[^.\n]{0,60}\b(?:auth\w*|"
@@ -49,7 +58,12 @@ _ABOUT = lazy(
 
 def find(reading: SkillReading) -> Iterator[Sign]:
     """Variables that hold secrets, programs that ask for a login, and sentences that say so."""
-    none = 0.35 if _NONE.search(reading.about) else 1.0
+    none = (
+        0.35
+        if _NONE.search(reading.about)
+        or any(calls_keys_optional(each.text) for each in reading.statements_with(("optional",)))
+        else 1.0
+    )
     topic = 0.5 if _ABOUT.search(reading.about) else 1.0
     declared = reading.declared
     for name, line in declared.variables:
@@ -100,6 +114,8 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             for name in {*_DOLLAR.findall(text), *placed.command.assigned}:
                 if is_secret(name):
                     yield reading.sign(0.8 * placed.weight * none, EvidenceKind.VARIABLE, name, placed.line, text)
+        if _PASSWORD.search(text):
+            yield reading.sign(0.7 * placed.weight * none, EvidenceKind.COMMAND, "a password", placed.line, text)
         if "authorization:" in text.lower() or "x-api-key" in text.lower():
             yield reading.sign(
                 0.8 * placed.weight * none * topic, EvidenceKind.COMMAND, "authorization header", placed.line, text
@@ -124,7 +140,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 )
     for nth, line_text in enumerate(reading.skill.lines, 1):
         if _KEYLIKE.search(line_text) and (match := _PLACE_OF_KEY.search(line_text[:2_000])):
-            yield reading.sign(0.6 * reading.role(nth).run * none * topic, EvidenceKind.VARIABLE, match[0].lower(), nth)
+            yield reading.sign(0.7 * reading.role(nth).run * none * topic, EvidenceKind.VARIABLE, match[0].lower(), nth)
     for name, line, weight in reading.assigned_secrets:
         yield reading.sign(0.8 * weight * none, EvidenceKind.VARIABLE, name, line)
     for name, line, path in reading.exported:
@@ -158,6 +174,9 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         yield sign
         if sign.evidence.subject.partition(" (")[0] not in PUBLIC and (asks := next(_of_service(reading), None)):
             yield reading.sign(0.5, EvidenceKind.COMMAND, "commands of it", asks.line, asks.command.text)
+    yield from signs_of_phrase(reading, _LICENCE, 1.0, "a licence to accept")
+    for sign in (*signs_of_phrase(reading, _STATE, 0.6, ""), *owned_signs(reading, 0.6)):
+        yield sign._replace(weight=sign.weight * none)
     for sign in signs_of_phrase(reading, _NAMED, 0.45, ""):
         required = 1.6 if reading.role(sign.evidence.line) is SectionUse.REQUIRED else 1.0
         yield sign._replace(weight=sign.weight * none * topic * required)

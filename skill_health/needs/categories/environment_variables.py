@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from skill_health.needs.model import EvidenceKind, Sign
 from skill_health.needs.reading.force import SectionUse
 from skill_health.needs.reading.read import SkillReading
-from skill_health.needs.reading.variables import OWN, REQUIRED_WORDS, is_secret
+from skill_health.needs.reading.variables import OWN, REQUIRED_WORDS, calls_keys_optional, is_secret, is_switch
 from skill_health.text.patterns import lazy
 
 ORDER = 5
@@ -27,11 +27,24 @@ _TABLES = lazy(r"(?i)environment|env var|variables|configuration|credentials|sec
 _OPTIONAL = lazy(
     r"\boptional|\bdefaults?\b|\boverride|\bif (?:set|present|unset|not set)\b|\| no \||\bcan (?:be )?set\b|\bmay\b"
 )
+_SET_ALREADY = lazy(r"\b(?:which|that|it|script|wrapper) sets\b")
+_MUST_SET = lazy(
+    r"\b(?:set|export|define) `?\$?[a-z0-9]{1,40}_[a-z0-9_]{1,60}`? (?:to|in|before)\b|"
+    r"(?<![a-z0-9_])[a-z0-9]{1,40}_[a-z0-9_]{1,60}`? (?:env|environment)[- ]?var[a-z]{0,20} set\b"
+)
 _CODE = lazy(r"(?:environ\[|environ\.get\(|getenv\(|process\.env\.|process\.env\[)\s*[\"']?([A-Z][A-Z0-9_]{2,60})")
 
 
 def find(reading: SkillReading) -> Iterator[Sign]:
     """Variables that are declared, exported, used by commands without being set there, or required in words."""
+    optional = any(calls_keys_optional(each.text) for each in reading.statements_with(("optional",)))
+    for sign in _signs(reading):
+        name = sign.evidence.subject
+        if not is_switch(name) and (name not in reading.optional_names or sign.evidence.kind is EvidenceKind.DECLARED):
+            yield sign._replace(weight=sign.weight * (0.3 if optional and is_secret(name) else 1.0))
+
+
+def _signs(reading: SkillReading) -> Iterator[Sign]:
     for name, line in reading.declared.variables:
         if name not in OWN:
             yield reading.sign(1.0, EvidenceKind.DECLARED, name, line)
@@ -70,10 +83,14 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             strength = (
                 (1.0 if REQUIRED_WORDS.search(statement.text) else 0.8)
                 if is_secret(name)
+                else (0.9 if statement.role is SectionUse.REQUIRED else 0.65)
+                if _MUST_SET.search(statement.text)
                 else 0.5
                 if sets or table
                 else 0.0
             )
+            if f"{name}=" in statement.shown or _SET_ALREADY.search(statement.text):
+                strength *= 0.3
             weight = (
                 strength
                 * statement.weight
@@ -106,7 +123,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 strength = (
                     (1.0 if is_secret(use.name) else 0.7)
                     if use.kind == "required"
-                    else (0.4 if is_secret(use.name) else 0.1)
+                    else (0.4 if is_secret(use.name) else 0.05)
                 )
                 yield reading.sign(
                     strength * (1.0 if script.weight >= 0.7 else 0.5),

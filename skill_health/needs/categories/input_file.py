@@ -29,7 +29,7 @@ _ABOUT = lazy(
     rf"\b(?:from|of) (?:an? |the |user'?s? |uploaded |local |existing )*({_KIND})\b|\bupload(?:s|ed)? (?:an? )?({_KIND})\b"
 )
 _SAID = phrase(
-    "dump|provide|upload|attach|input file|given a|given an|the user's|path to|source file|open the|load the|"
+    "dump|provide|upload|plan file|attach|input file|given a|given an|the user's|path to|source file|open the|load the|"
     "input:|the input|what you provide|existing",
     rf"\b(?:provide[sd]?|uploads?|uploaded|attach(?:es|ed)?|given an?|path to (?:the |an? |your )?|drop|supply|"
     rf"supplies|shares?|open|load|read)\b[^.\n]{{0,30}}?\b({_KIND})\b|\b(?:open|load) (?:the |a )?(dump)\b|"
@@ -43,10 +43,22 @@ _WORD = lazy(
     r"txt|dmp|pcap|bin|exe|apk|html|md|ogg|flac|svg)[\"']?$|"
     r"^[\"']?(?:[\w./~<>{}$-]{0,160}/)?(?!\S*(?:out|result|generated|report))[\w-]+\.(?:pdf|docx|xlsx|pptx|csv|tsv|"
     r"mp3|wav|m4a|mov|heic|epub|dmp|pcap|apk|raw|mem|parquet)[\"']?$|"
-    r"^[\"']?<(?:path[-_ ]to[-_ ])?(?:input|file|pdf|image|video|audio|document|csv|excel|binary|transcript|log)[-_ ]?(?:file|path|pdf)?>[\"']?$"
+    r"^[\"']?<(?:path[-_ ]to[-_ ])?(?:input|file|pdf|image|video|audio|document|csv|excel|binary|transcript|log|markdown|deck|"
+    r"export)[-_ ]?(?:file|path|pdf)?>[\"']?$|"
+    r"^[\"']?(?:[\w./~<>{}$-]{0,160}/)?<[\w -]{1,40}\.(?:pdf|docx?|xlsx?|csv|pptx|txt|log|png|jpe?g|mp[34]|wav|json|md|html|apk|"
+    r"exe|bin|dmp|pcap)>[\"']?$|"
+    r"^[\"']?[\w.-]{1,60}\.(?:binlog|etl|nettrace|har|ipynb|ipa|epub)[\"']?$"
 )
 _UPLOAD = lazy(r"=@[\"']?([\w./<>-]{1,60}\.(?:pdf|docx?|xlsx?|csv|png|jpe?g|mp3|mp4|wav|m4a|mov|webm))", 2)
 _CREATES = lazy(r"^(?:[^.]{0,60}\b)?(?:generat|creat|writ|build|design|draft|produc|make)\w*\b")
+_SURE = lazy(
+    r"\b(?:pdfs?|docx|xlsx|csvs?|pptx|epubs?|apks?|pcaps?|binlogs?|\w+ files?|transcripts?|recordings?|dumps?|firmware|"
+    r"spreadsheets?|manuscripts?|bank statements?|malware samples?|executables?|binaries|receipts?|invoices?)\b"
+)
+_NAMED = lazy(
+    r"(?<![\w/.-])[\w*-]*(\.(?:pdf|docx|xlsx|csv|tsv|pptx|epub|txt|log|dmp|pcap|apk|ipa|exe|binlog|etl|nettrace|parquet|mp[34]|wav|zip|har|ipynb))\b"
+)
+_BEGINS = lazy(r"[\W\d]{0,8}inputs?[\W_]{0,4}[:：]|[\W\d]{0,8}(?:read|load|open) (?:the )?plan file")
 _FLAG = lazy(r"^(?:-o|--out\w*|--output\w*|-of|--dest\w*|>|>>)$")
 
 
@@ -55,7 +67,10 @@ def find(reading: SkillReading) -> Iterator[Sign]:
     match = _ABOUT.search(reading.about)
     if match:
         creates = 0.6 if _CREATES.match(reading.about) else 1.0
-        yield reading.sign(0.6 * creates, EvidenceKind.SENTENCE, "what it is for", reading.about_line, match[0])
+        sure = 1.0 if _SURE.search(match[0]) else 0.6
+        yield reading.sign(sure * creates, EvidenceKind.SENTENCE, "what it is for", reading.about_line, match[0])
+    elif (match := _NAMED.search(reading.about)) and not _CREATES.match(reading.about):
+        yield reading.sign(0.6, EvidenceKind.FILE, "what it is for", reading.about_line, match[0])
     for placed in reading.commands:
         if placed.command.program == "curl" and (upload := _UPLOAD.search(placed.command.text)):
             yield reading.sign(0.7 * placed.weight, EvidenceKind.FILE, upload[1], placed.line, placed.command.text)
@@ -88,7 +103,9 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                 yield reading.sign(0.5 * snippet.role.run, EvidenceKind.FILE, "file that code opens", line, found[0])
                 break
     yield from _listed(reading)
-    yield from signs_of_phrase(reading, _SAID, 0.6, "", conditional=0.8)
+    for sign in signs_of_phrase(reading, _SAID, 0.6, "", conditional=0.8):
+        begins = _BEGINS.match(sign.evidence.text.lower()) is not None
+        yield sign._replace(weight=sign.weight * (1.7 if begins else 1.0))
 
 
 def _listed(reading: SkillReading) -> Iterator[Sign]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
-from skill_health.needs.reading.force import SectionUse, is_conditional
+from skill_health.needs.reading.force import SectionUse, is_conditional, is_only_in_need
 from skill_health.needs.reading.read import SkillReading, phrase
 from skill_health.text.patterns import lazy
 
@@ -14,7 +14,7 @@ TITLE = "Multi-turn evaluation support"
 MEANING = "The user must be asked, must answer, approve or choose in the middle of the work."
 
 _ASK = phrase(
-    "prompt|raise|discuss|human-in|human in|ユーザー|用户|使用者|question|interview|answer|ask|wait for|confirm|approv|interview|"
+    "prompt|present|raise|discuss|human-in|human in|ユーザー|用户|使用者|question|interview|answer|ask|wait for|confirm|approv|interview|"
     "askuserquestion|sign-off|sign off|user to choose|user choose|user select|user pick|go-ahead|user ok",
     r"\bprompts? (?:the )?user (?:for|to)\b|\b(?:raise|discuss) (?:it|them|these|concerns) with\b|"
     r"\bone question at a time\b|\bask first\b|\bguided interview\b|\bhear the answer\b|\bstop and ask\b|"
@@ -32,13 +32,15 @@ _ASK = phrase(
     r"email|location|date|file|details|context|feedback|preference|scope)s?|missing|more))\b|\binterview "
     r"(?:the )?user\b|"
     r"\bpresent (?:\w+ ){0,6}(?:to|and) (?:the )?(?:user|ask|wait|get)\b[^.\n]{0,40}(?:approv|choos|select|"
-    r"confirm|feedback|pick|wait)|\blet (?:the )?user (?:choose|pick|select|decide|review)\b|\bwait for "
+    r"confirm|feedback|pick|wait)|\bpresent (?:the )?(?:options|choices)\b|\blet (?:the )?user (?:choose|pick|select|decide|review)\b|\bwait for "
     r"(?:answers?|approval|confirmation|response)\b|\bhuman[- ]in[- ]the[- ]loop\b(?! (?:platform|tasks?|nodes?|tools?|system))|"
     r"ユーザーに[^。]{0,30}(?:質問|確認|聞|尋)|ユーザーの(?:承認|確認|回答)|(?:询问|詢問|問|请|請)(?:用户|使用者)|(?:用户|使用者)(?:确认|確認|选择|選擇|回答|批准)|等待(?:用户|使用者)",
 )
 _ONLY_WHEN = lazy(r"[*_]* (?:only )?(?:when|if|unless|whenever)\b")
+_TELLS = lazy(r"[\W\d]{0,8}(?:always )?(?:ask|prompt) (?:the )?user\b")
 _NEVER_ASKS = lazy(
-    r"\b(?:do not|don'?t|never|without|no need to|needn'?t|instead of|rather than) (?:ask|prompt|wait|confirm|stop|pause)\w*\b"
+    r"\b(?:do not|don'?t|never)\b[^.\n]{0,50}\band ask\b|\b(?:do not|don'?t|never|without|no need to|needn'?t|instead of|"
+    r"rather than) (?:ask|prompt|wait|confirm|stop|pause)\w*\b"
 )
 _PROMPT = lazy(
     r"(?i)\(?\[?y(?:es)?\s?/\s?n(?:o)?(?:\s?/\s?\w+)?\]?\)?|proceed\? |continue\? \(|want me to [^?\n]{3,80}\?|shall i [^?\n]{3,80}\?"
@@ -70,7 +72,10 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             continue
         after = _ONLY_WHEN.match(statement.text, match.end())
         unclear = "clarif" in match[0] and "before" not in statement.text
-        strength = 0.4 if after or unclear or is_conditional(statement.text, match.start()) else 1.0
+        needed = is_only_in_need(statement.text, match.end())
+        strength = 0.4 if after or unclear or needed or is_conditional(statement.text, match.start()) else 1.0
+        if _TELLS.match(statement.text) and statement.role is SectionUse.EXAMPLE:
+            strength /= max(statement.weight, 0.2)
         yield reading.sign(
             strength * statement.weight * quiet,
             EvidenceKind.SENTENCE,
@@ -100,7 +105,9 @@ def find(reading: SkillReading) -> Iterator[Sign]:
 
 
 _QUESTION = lazy(r"\?(?:\s*\([^)]*\)?)?[\s*_]*$")
-_ASKED = lazy(r"\bquestions? to ask\b|\bask (?:the user|them|these|one at a time)\b|\bguide the user through\b")
+_ASKED = lazy(
+    r"\b(?:ask|clarify)\b[^.\n]{0,40}:\W{0,3}$|\bquestions? to ask\b|\bask (?:the user|them|these|one at a time)\b|\bguide the user through\b"
+)
 
 
 def _questions(reading: SkillReading, quiet: float) -> Iterator[Sign]:
@@ -117,5 +124,12 @@ def _questions(reading: SkillReading, quiet: float) -> Iterator[Sign]:
     for nth, each in enumerate(prose):
         if _ASKED.search(each.text.lower()) and reading.role(each.line) in (SectionUse.MAIN, SectionUse.REQUIRED):
             after = [other.text for other in prose[nth + 1 : nth + 6] if other.item]
-            if sum(text.rstrip(" *_\"'\u201d").endswith("?") or '?"' in text for text in after) >= 2:
+            clarifies = "clarify" in each.text.lower()
+            if (
+                sum(
+                    text.rstrip(" *_\"'\u201d").endswith(("?", "?)")) or '?"' in text or (clarifies and "?" in text)
+                    for text in after
+                )
+                >= 2
+            ):
                 yield reading.sign(0.7 * quiet, EvidenceKind.SENTENCE, f"questions:{each.line}", each.line)

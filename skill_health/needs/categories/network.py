@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
 from skill_health.needs.reading.clients import client_signs, session_signs
-from skill_health.needs.reading.force import SectionUse
-from skill_health.needs.reading.packages import PACKAGES, client_imports
-from skill_health.needs.reading.products import product_signs
+from skill_health.needs.reading.force import SectionUse, is_negated
+from skill_health.needs.reading.packages import PACKAGES, client_imports, named_clients
+from skill_health.needs.reading.products import owned_signs, product_signs
 from skill_health.needs.reading.programs import facts_of, installs_skill, is_tool
 from skill_health.needs.reading.read import PlacedCommand, SkillReading, phrase, signs_of_phrase
 from skill_health.needs.reading.scripts import is_outside
@@ -21,6 +21,8 @@ ORDER = 3
 TITLE = "External network access"
 MEANING = "It must reach hosts outside: web APIs, downloads, web search, cloud services. Installing a package alone does not count."
 
+_BUCKET = lazy(r"(?<![\w/])(?:s3|gs|abfss?|wasbs?)://[\w<{$][\w.<>{}$/-]*")
+_WEB_TOOL = lazy(r"(?:Web(?:Search|Fetch)|web_(?:search|fetch))\b")
 _HOST = lazy(r"\b(?:https?|wss?)://(?:[^\s/@\"'`]{1,60}@)?([A-Za-z0-9$][\w.${}-]{2,100})")
 _BARE_HOST = lazy(
     r"[\"']?((?:[a-z0-9-]+\.)+(?:com|org|net|io|in|dev|ai|co|app|me|sh|info|gov|edu|eu|de|uk|jp|cn|space|xyz|live))(?=[/?\"']|$)"
@@ -39,6 +41,16 @@ _WORDS = phrase(
     r"?pages?|websites?|urls?\b|https?://|from (?:github|the official|hugging ?face|s3))|"
     r"\b(?:scripts?|commands?|tools?|it|skill) (?:all )?(?:uses?|needs?|requires?) (?:the )?(?:network|internet)\b|"
     r"\b(?:calls?|queries|query|hits?|uses?|using|via|through) (?:the |an? )?[\w .-]{0,30}\bapi\b",
+)
+_SITES = phrase(
+    "reddit|app store|job post|job board|competitor|forums|social media|search results|online",
+    r"\b(?:gather|collect|synthesi[sz]|search|monitor|min(?:e|ing)|scan|check|crawl|browse|pull|capture|intel from|find)\w*\b[^.\n]{0,60}"
+    r"\b(?:reddit|hacker news|app store reviews?|g2\b|trustpilot|job (?:postings?|boards?)|competitors?'? (?:sites?|websites?|pages?)|"
+    r"online (?:sources|communities|forums)|search results|news sites?)\b",
+)
+_WEB = 1.1
+_REGISTRY = lazy(
+    r"\b(?:search|install|download|find|fetch|publish)\w*\b[^.\n]{0,60}\b(?:from|in|on|to) (?:the )?(?:[\w.-]+ ){0,2}(?:registry|marketplace)\b"
 )
 _INTERNET = lazy(r"internet|network")
 _USES_WEB = lazy(
@@ -82,6 +94,18 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             yield reading.sign(0.45, EvidenceKind.DECLARED, name.partition("(")[0], line)
     for placed in reading.commands:
         yield from _of_command(placed, reading, offline)
+    for nth, row in enumerate(reading.skill.lines, 1):
+        if "://" in row and (match := _BUCKET.search(row)):
+            yield reading.sign(reading.role(nth).run * offline, EvidenceKind.HOST, "a bucket", nth, match[0])
+    for statement in reading.statements_with(("websearch", "webfetch", "web_search", "web_fetch")):
+        match = _WEB_TOOL.search(statement.shown)
+        if match and not is_negated(statement.text, match.start(), match.end()):
+            yield reading.sign(
+                0.8 * statement.weight, EvidenceKind.PROGRAM, "web search", statement.line, statement.shown
+            )
+    yield from owned_signs(reading, 0.6)
+    for name, line, path in named_clients(reading):
+        yield reading.sign(0.6 * offline, EvidenceKind.IMPORT, name, line, f"imports {name}", path)
     for snippet in reading.snippets:
         if snippet.language in (
             "json",
@@ -178,6 +202,8 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             )
     for sign in (*client_signs(reading, 1.0), *session_signs(reading, 0.6)):
         yield sign._replace(weight=sign.weight * offline)
+    if match := _REGISTRY.search(reading.about):
+        yield reading.sign(offline, EvidenceKind.SENTENCE, "a registry", reading.about_line, match[0])
     if not _CODES.search(reading.about):
         if match := _BY_API.search(reading.about):
             yield reading.sign(
@@ -185,9 +211,9 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             )
         for nth, row in enumerate(reading.skill.lines, 1):
             if (" /" in row or "http" in row) and _REQUEST.match(row):
-                yield reading.sign(
-                    0.5 * reading.role(nth).run * offline, EvidenceKind.HOST, "requests to an API", nth, row
-                )
+                outside = any(is_outside(host) for host in _HOST.findall(row))
+                weight = (0.7 if outside else 0.5) * reading.role(nth).run * offline
+                yield reading.sign(weight, EvidenceKind.HOST, "requests to an API", nth, row)
     yield from remote_signs(reading, 0.9, own_content=False)
     for sign in product_signs(reading, 0.5):
         yield sign
@@ -197,6 +223,12 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         line = sign.evidence.line
         wanted = reading.role(line) is SectionUse.REQUIRED and _INTERNET.search(sign.evidence.subject) is not None
         plainly = line == reading.about_line or wanted or _USES_WEB.search(sign.evidence.text.lower()) is not None
+        subject = "web search" if "web" in sign.evidence.subject else sign.evidence.subject
+        evidence = sign.evidence._replace(subject=subject)
+        web = _WEB if subject == "web search" else 1.0
+        yield Sign(sign.weight * web * offline * (1.6 if plainly else 1.0), evidence)
+    for sign in signs_of_phrase(reading, _SITES, 0.65, "public sites"):
+        plainly = sign.evidence.line == reading.about_line
         yield sign._replace(weight=sign.weight * offline * (1.6 if plainly else 1.0))
 
 

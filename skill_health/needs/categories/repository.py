@@ -30,7 +30,7 @@ _ABOUT = lazy(
 )
 _OUTRIGHT = lazy(
     r"\b(code ?bases?|(?:this|the|a|your|an existing|git|github|current|target) (?:[\w.-]+/[\w.-]+ )?repositor(?:y|ies)|"
-    r"implementation plan|touching code|"
+    r"implementation plan|touching code|project (?:dependencies|files|structure|manifests)|coding tasks?|"
     r"(?:the|"
     r"this|your|a) repo\b|pull requests?|code reviews?|review(?:ing|s)? (?:a |the |your )?(?:pr|code|changes|"
     r"diff)|monorepos?|"
@@ -85,6 +85,8 @@ _CHECKOUT = lazy(
     r"(?! (?:page|flow|process|session|step|form|button))|\bcheckout of\b|\bbase code\b|\b(?:local|existing|a) clone of\b"
 )
 _ROOT = lazy(r"rev-parse --show-toplevel|\$\{?REPO(?:_ROOT|_DIR)?\b")
+_GENERAL = lazy(r"(?:\bprojects?(?:'s)?|test coverage|changelog)$")
+_QUOTED = lazy(r"[\"\u201c][^\"\u201c\u201d\n]{1,80}[\"\u201d]|(?<=[\s(])'[^'\n]{1,80}'(?=[\s,.;)])")
 _SCRATCH = lazy(
     r"\b(?:scaffold|bootstrap|from scratch|create (?:a )?new (?:project|app)|new project|starter|boilerplate|set(?:s|ting)? up a new|initiali[sz]e a)"
 )
@@ -92,12 +94,15 @@ _SCRATCH = lazy(
 
 def find(reading: SkillReading) -> Iterator[Sign]:
     """What it is for, commands that only make sense within a project, and sentences that take one for granted."""
-    scratch = 0.6 if _SCRATCH.search(reading.about) else 1.0
-    outright = _OUTRIGHT.search(reading.about)
-    if outright and not is_negated(reading.about, outright.start(), outright.end()):
+    about = _QUOTED.sub(" ", reading.about)
+    scratch = 0.6 if _SCRATCH.search(about) else 1.0
+    outright = _OUTRIGHT.search(about)
+    if outright and not is_negated(about, outright.start(), outright.end()):
         yield reading.sign(1.0 * scratch, EvidenceKind.SENTENCE, "what it is for", reading.about_line, outright[0])
-    if match := _ABOUT.search(reading.about):
-        yield reading.sign(0.75 * scratch, EvidenceKind.SENTENCE, "what it is for", reading.about_line, match[0])
+    if match := _ABOUT.search(about):
+        general = _GENERAL.search(match[0]) is not None
+        weight = (0.6 if general else 0.75) * scratch
+        yield reading.sign(weight, EvidenceKind.SENTENCE, "what it is for", reading.about_line, match[0])
     for placed in reading.commands:
         command = placed.command
         if _ROOT.search(command.text):
@@ -126,5 +131,5 @@ def find(reading: SkillReading) -> Iterator[Sign]:
             yield reading.sign(0.6 * statement.weight, EvidenceKind.SENTENCE, match[0], statement.line, statement.shown)
     for sign in git_signs(reading):
         yield sign._replace(weight=sign.weight)
-    for sign in signs_of_phrase(reading, _SAID, 0.6, "", conditional=0.7):
+    for sign in signs_of_phrase(reading, _SAID, 0.55, "", conditional=0.7):
         yield sign._replace(weight=sign.weight * scratch)

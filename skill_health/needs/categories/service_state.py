@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
 from skill_health.needs.reading.clients import client_content_signs, client_signs, session_signs
-from skill_health.needs.reading.products import product_signs
-from skill_health.needs.reading.programs import facts_of
+from skill_health.needs.reading.packages import named_clients
+from skill_health.needs.reading.products import owned_signs, product_signs
+from skill_health.needs.reading.programs import AMBIGUOUS, facts_of
 from skill_health.needs.reading.read import SkillReading, phrase, signs_of_phrase
 from skill_health.needs.reading.servers import remote_signs
 from skill_health.needs.reading.variables import is_secret
@@ -60,6 +61,8 @@ _HELD = lazy(
     r"deployments?|clusters?|servers|workouts|bookmarks|transactions|vault|notes|recordings|deals|jobs|builds|workflows|executions|campaigns|"
     r"dashboards?|alerts|devices|library|accounts?)\b"
 )
+_WORD = lazy(r"(?<![\w./-])[a-z][\w-]{1,20}(?![\w./])")
+_KEEPS = lazy(r"\b(?:sync|list|track|check|control|monitor|read|view|fetch|manag|quer|summari[sz])\w*\b")
 _LISTS = lazy(r"\b(?:list|get|describe|show|view|logs|ls|search|read|inbox|status|checks|fetch|tail|events)\b")
 
 
@@ -97,6 +100,9 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                     f"{script.file} runs {use.name}",
                     script.path,
                 )
+    for sign in owned_signs(reading, 0.7):
+        yield sign
+        yield from _reads(reading)
     yield from session_signs(reading, 0.3)
     yield from client_signs(reading, 0.3)
     yield from client_content_signs(reading, 0.5)
@@ -106,6 +112,13 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         yield from _reads(reading)
         if asks := next((each for each in reading.commands if "auth" in facts_of(each.command.program).tags), None):
             yield reading.sign(0.4, EvidenceKind.COMMAND, "commands of it", asks.line, asks.command.text)
+    for word in dict.fromkeys(_WORD.findall(reading.about)):
+        if "service-state" in facts_of(word).tags and word not in AMBIGUOUS:
+            yield reading.sign(1.0, EvidenceKind.PROGRAM, word, reading.about_line, word)
+    client = next(named_clients(reading), None)
+    if client and (match := _KEEPS.search(reading.about)):
+        yield reading.sign(0.5, EvidenceKind.IMPORT, client[0], client[1], f"imports {client[0]}", client[2])
+        yield reading.sign(0.6, EvidenceKind.SENTENCE, "what it is for", reading.about_line, match[0])
     secret = any(is_secret(name) for name, _ in reading.declared.variables) or any(
         is_secret(name) for placed in reading.commands for name in placed.command.assigned
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
+from skill_health.needs.reading.force import SectionUse, is_conditional, is_negated
 from skill_health.needs.reading.programs import AMBIGUOUS, PLAIN, facts_of, installs_skill, is_tool
 from skill_health.needs.reading.read import PlacedCommand, SkillReading, phrase, signs_of_phrase
+from skill_health.needs.reading.scripts import language_of
 from skill_health.text.patterns import lazy
 
 ORDER = 1
@@ -26,7 +28,20 @@ _FEW_WORDS = 3
 _LANGUAGES = frozenset(("python", "javascript"))
 _SAME = {"py": "python", "js": "javascript", "ts": "javascript", "typescript": "javascript"}
 _HOSTS_OWN = frozenset(
-    ("claude", "codex", "gemini", "openclaw", "clawdbot", "clawhub", "clawdhub", "skills", "agent", "claw")
+    (
+        "claude",
+        "codex",
+        "gemini",
+        "copilot",
+        "opencode",
+        "openclaw",
+        "clawdbot",
+        "clawhub",
+        "clawdhub",
+        "skills",
+        "agent",
+        "claw",
+    )
 )
 _WORKS_BY = lazy(
     r"\b(?:using|via|with|through|by running) (?:the )?`?([a-z][a-z0-9-]{1,30})`?(?= |,|\.|;|\)|$)|"
@@ -56,6 +71,14 @@ _REQUIRED = phrase(
 )
 
 
+_COMPATIBLE = lazy(r"`([a-z][\w+.-]{1,40}) [^`\n]{1,80}`|(?<![\w./-])([A-Za-z][\w+-]{1,40})(?![\w/])")
+_CLI = lazy(r"(?<![\w./-])(`?[a-z][a-z0-9]*(?:-[a-z0-9]+)*`?) cli\b(?! (?:app|application|design|argument|tools? for))")
+_NO_NAMES = frozenset("a an the this that any your our its their each via and or using with by in of command node python rust go custom simple "
+    "standalone own bundled included new existing official legacy non-interactive interactive desktop web full "
+    "other another core local use run".split())  # fmt: skip
+_ENSURED = lazy(r"\b(?:requires?|required|needs?|ensure|make sure|must|installed|install)\b")
+_IF_THERE = lazy(r"\bif (?:command -v|which|hash|type) \w")
+
 _ONE_IS_ENOUGH = 1.5
 """Few skills that run a program at all, even in passing, do without one."""
 
@@ -70,9 +93,21 @@ def _signs(reading: SkillReading) -> Iterator[Sign]:
     for name, line in reading.declared.programs:
         if name not in PLAIN and is_tool(name):
             yield reading.sign(1.0, EvidenceKind.DECLARED, name, line)
+    for name, line in reading.declared.allowed:
+        if is_tool(name) and name not in _HOSTS_OWN:
+            yield reading.sign(0.7, EvidenceKind.DECLARED, name, line)
+    for match in _COMPATIBLE.finditer(reading.declared.compatibility):
+        name = match[1] or match[2]
+        known = facts_of(name.lower())
+        plainly = known.listed and name.lower() not in AMBIGUOUS and not name.isupper()
+        if is_tool(name.lower()) and (match[1] or plainly):
+            yield reading.sign(1.0, EvidenceKind.DECLARED, name.lower(), reading.declared.line)
+    yield from _clients(reading)
+    own = _own_programs(reading)
+    asked_first = {placed.command.program for placed in reading.commands if _IF_THERE.search(placed.command.text)}
     for placed in reading.commands:
-        if sign := _of_command(placed, reading):
-            yield sign
+        if placed.command.program not in own and (sign := _of_command(placed, reading)):
+            yield sign._replace(weight=sign.weight * 0.3) if placed.command.program in asked_first else sign
     for script in reading.scripts:
         for use in script.uses:
             if use.kind == "program" and is_tool(use.name) and facts_of(use.name).listed and use.name not in _MANAGERS:
@@ -95,8 +130,33 @@ def _signs(reading: SkillReading) -> Iterator[Sign]:
         if facts_of(name).listed and is_tool(name) and name not in AMBIGUOUS and name not in _HOSTS_OWN:
             yield sign._replace(evidence=sign.evidence._replace(kind=EvidenceKind.PROGRAM))
     for sign in signs_of_phrase(reading, _REQUIRED, 1.0, ""):
-        if is_tool(sign.evidence.subject):
+        if is_tool(sign.evidence.subject) and sign.evidence.subject not in _HOSTS_OWN:
             yield sign
+
+
+def _clients(reading: SkillReading) -> Iterator[Sign]:
+    """Sentences that speak of the command line of something as what the work is done with."""
+    for statement in reading.statements_with((" cli",)):
+        if statement.role in (SectionUse.ASIDE, SectionUse.OPTIONAL):
+            continue
+        for match in _CLI.finditer(statement.text):
+            name = match[1].strip("`")
+            if name in _NO_NAMES or is_negated(statement.text, match.start(), match.end()):
+                continue
+            required = _ENSURED.search(statement.text) is not None
+            if name in _HOSTS_OWN and "install" not in statement.text:
+                continue
+            weight = (1.0 if required else 0.5) * statement.weight
+            if is_conditional(statement.text, match.start()):
+                weight *= 0.5
+            yield reading.sign(weight, EvidenceKind.PROGRAM, f"{name} CLI", statement.line, statement.shown)
+
+
+def _own_programs(reading: SkillReading) -> frozenset[str]:
+    """The names under which the skill's own scripts are run."""
+    stems = {file.rpartition("/")[2].partition(".")[0] for file in reading.skill.files if language_of(file) is not None}
+    alone = {reading.skill.name} if stems & {"cli", "index", "main", reading.skill.name} else set()
+    return frozenset(stems | alone)
 
 
 def _of_command(placed: PlacedCommand, reading: SkillReading) -> Sign | None:
@@ -113,13 +173,17 @@ def _of_command(placed: PlacedCommand, reading: SkillReading) -> Sign | None:
         # A name that nobody knows is a program where a block of commands runs it with arguments.
         if not command.words or "(" in command.text.split(" ")[0] or "=" in command.words[0][:2]:
             return None
-        if f"|{name}" in command.text:
+        if (
+            f"|{name}" in command.text
+            or command.text.endswith(".")
+            or any(word.endswith(",") for word in command.words)
+        ):
             return None
         if name.endswith((".py", ".sh", ".js", ":")) or name in reading.skill.files or name in _NO_PROGRAMS:
             return None
         if not any(_ARGUMENT.search(word) for word in command.words) and len(command.words) > _FEW_WORDS:
             return None
-        weight = 0.7
+        weight = 0.6
     else:
         weight = 1.0
     if name == "curl" and {_SAME.get(each.language, each.language) for each in reading.snippets} >= _LANGUAGES:

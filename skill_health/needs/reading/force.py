@@ -48,12 +48,13 @@ _TITLES = (
     (SectionUse.TROUBLE, lazy(
         r"troubleshoot|common (?:issues|errors|problems|pitfalls|failures)|known (?:issues|limitations)|pitfall|gotcha|\bfaq\b|"
         r"error handling|errors?$|failure modes?|limitations?|edge cases|red flags|caveats?|warnings?$|if (?:something|it|things) "
-        r"|when things go|recovery|security (?:considerations|notes?)|fallback|fix recipes?"
+        r"|when things go|^when\b.{0,40}\b(?:nothing|fails?|missing|empty|unavailable|not found|goes? wrong)\b|recovery|"
+        r"security (?:considerations|notes?)|fallback|fix recipes?"
     )),
     (SectionUse.OPTIONAL, lazy(
         r"\boptional|alternative|advanced|\bbonus\b|nice to have|best practices?|other (?:platforms|tools|options)|"
         r"integrations?$|integration with|ci/?cd|github actions|production|deploy(?:ing|ment) options|customi[sz]|\bextend|\bextras?\b|"
-        r"for (?:developers|maintainers|contributors)|development$|variants?$|future"
+        r"for (?:developers|maintainers|contributors)|^development$|variants?$|future"
     )),
     (SectionUse.REQUIRED, lazy(
         r"prerequisit|requirement|pre-?conditions?|^setup|set-?up$|setting up|dependenc|before (?:you )?(?:start|begin)|"
@@ -80,6 +81,7 @@ def role_of(title: str) -> SectionUse:
     return SectionUse.MAIN
 
 
+_DOES = lazy(r"\b(?:commands?|usage|workflow|how to use|steps?|procedure)\b")
 _RANK = (
     SectionUse.ASIDE,
     SectionUse.LISTING,
@@ -100,7 +102,10 @@ def roles_by_line(document: Document, lines: int) -> list[SectionUse]:
             stack.pop()
         # The document's own title names the skill, not a part of it.
         own = SectionUse.MAIN if section.heading.level == 1 and not stack else role_of(section.heading.title)
-        role = _combined([above for _, above in stack], own)
+        passed = [above for _, above in stack]
+        if own is SectionUse.MAIN and _DOES.search(section.heading.title.lower()):
+            passed = [above for above in passed if above is not SectionUse.WHEN]
+        role = _combined(passed, own)
         stack.append((section.end_line, role))
         for line in range(section.line, min(section.end_line, lines) + 1):
             roles[line] = role
@@ -118,15 +123,16 @@ _HEDGED = lazy(
     r"\boptional(?:ly)?\b|\balternatively\b|\bif (?:available|you (?:have|want|prefer|need|wish)|the user (?:wants|prefers|asks)|needed|"
     r"necessary|desired|installed|present|applicable|possible)\b|\b(?:e\.g\.|for example|for instance|such as)|\bcan also\b|\bmay also\b|"
     r"\bnice to have\b|\bor (?:use|via|with|any)\b|\bwhen available\b|\bwhere available\b|\bworks with\b|\bsupports?\b|\bfalls? ?back\b|"
-    r"\brecommended\b|\bconsider\b|\bmight\b|\bcould\b|\bpreferably\b|\bas needed\b|\bcompatible with\b",
+    r"\brecommended\b|\bconsider\b|\bmight\b|\bcould\b|\bpreferably\b|\bas needed\b|\bcompatible with\b|\beither (?:one )?works\b|\bauto-?detects?\b",
 )
 _CONDITION = lazy(
-    r"(?:^|[\s(*_:>-])(?:if|unless|when|whenever|in case|should)\b|\b(?:multiple|several|no|ambiguous|unclear|"
+    r"(?:^|[\s(*_:>-])(?:if|unless|when|whenever|in case|(?:in|for) (?:this|that|such|these|those) cases?|should)\b|\b(?:multiple|"
+    r"several|no|ambiguous|unclear|"
     r"missing|otherwise|unsure|not found|fails?)\b[^.\n]{0,30}(?::|\u2192|->|,|\u2014)"
 )
 _NEGATED = lazy(
     r"\b(?:no|not|never|without|avoid|instead of|rather than|unlike|neither|nor|isn'?t|aren'?t|don'?t|doesn'?t|won'?t|can'?t|cannot|"
-    r"needn'?t|no longer|outside|lacks?|replaces?|skip|zero|nothing)\b[^.;:!?\n]{0,40}$"
+    r"needn'?t|no longer|outside|lacks?|replaces?|skip|zero|nothing)\b(?:[^.;:!?\n]|\.(?=\w)){0,48}$"
 )
 _NOT_NEEDED = lazy(
     r"^[^.;:\n]{0,30}\b(?:not|n'?t|never|un) ?(?:be )?(?:required|needed|necessary|supported|available|applicable)\b|^[^.;\n]{0,12}\boptional\b"
@@ -142,6 +148,17 @@ def hedge(statement: str) -> float:
 def is_conditional(statement: str, at: int) -> bool:
     """Whether a condition stands before a place of a statement."""
     return _CONDITION.search(statement, 0, at) is not None
+
+
+_FAILING = lazy(
+    r"\b(?:if|unless|when|whenever)\b[^.;\n]{0,60}\b(?:not|isn't|aren't|n't|no|unclear|missing|ambiguous|absent|unsure|unknown|unspecified|"
+    r"necessary|blocked|empty|fails?|failed|multiple|several)\b"
+)
+
+
+def is_only_in_need(statement: str, end: int) -> bool:
+    """Whether what a statement in lower case says ends with the condition that something is missing or unclear."""
+    return _FAILING.search(statement, end) is not None
 
 
 def is_negated(statement: str, start: int, end: int) -> bool:

@@ -23,12 +23,18 @@ _CODE = lazy(
 )
 _SAID = phrase(
     "branch|staged|uncommitted|pull request|commit|merge conflict|worktree|diff|git history|changed files|git ref|base ref| pr ",
-    r"\b(current branch|feature branch|base branch|staged (?:changes|files)|unstaged|uncommitted changes|open "
+    r"\b(current branch|feature branch|base branch|staged (?:git )?(?:changes|files)|unstaged|uncommitted changes|open "
     r"(?:a |the )?(?:pr|pull request)|create (?:a |the )?(?:pr|pull request)|the (?:pr|pull request)\b|(?:pr|"
     r"pull request) (?:number|url|diff|description)|merge conflicts?|"
-    r"git (?:history|range|refs?|worktrees?|log|diff)|commit (?:history|range|hash|sha)|recent commits|two "
-    r"refs|changed files|the diff|new branch|commits? since|last (?:release|tag|commit)|branch name|the "
+    r"git[- ](?:history|range|refs?|worktrees?|log|diff)|commit (?:history|range|hash|sha)|recent commits|two "
+    r"refs|changed files|the diff|new branch|commits? since|last (?:release|tag|commit)|branch name|before (?:each |"
+    r"every )?commits?|pre-commit hooks?|including history|main/master branch|the "
     r"branch)\b",
+)
+
+# Who speaks of a worktree of git means no state that any checkout has.
+_WORKTREE = phrase(
+    "worktree", r"\b(?:use|using|create|in|inside|isolated|dedicated)\b[^.\n]{0,40}\b(git[- ]worktrees?)\b"
 )
 
 
@@ -62,4 +68,5 @@ def git_signs(reading: SkillReading) -> Iterator[Sign]:
                     yield reading.sign(
                         0.55, EvidenceKind.SCRIPT, "git", use.line, f"{script.file} runs git", script.path
                     )
-    yield from signs_of_phrase(reading, _SAID, 0.45, "", conditional=0.6)
+    yield from signs_of_phrase(reading, _SAID, 0.55, "", conditional=0.6)
+    yield from signs_of_phrase(reading, _WORKTREE, 0.5, "a worktree", conditional=0.6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from skill_health.needs.reading.read import SkillReading
 from skill_health.text.patterns import lazy
 
 _CLIENTS = (
@@ -28,3 +29,30 @@ def client_imports(text: str) -> Iterator[str]:
 
 
 _IMPORT = lazy(r"(?m)^[ \t]*(?:from|import)\s+([A-Za-z_][\w.]*)|\bfrom\s+[\"']([@\w./-]+)[\"']")
+
+
+_GENERAL = frozenset(
+    "python tools utils image video audio parser server client agent agents skill skills report".split()
+)
+_SHORTEST = 5
+
+
+def named_clients(reading: SkillReading) -> Iterator[tuple[str, int, str]]:
+    """Packages that share a word with the skill's own name, as a client of a service does: name, line and path.
+
+    Only where the text speaks of a login or key: a library of the same name needs neither.
+    """
+    if not any(each.weight > 0 for each in reading.statements_with(_LOGIN)):
+        return
+    words = {
+        word
+        for word in reading.skill.name.lower().replace("_", "-").split("-")
+        if len(word) >= _SHORTEST and word not in _GENERAL
+    }
+    for script in reading.scripts:
+        for use in script.uses:
+            if use.kind == "package" and any(word in use.name.lower() for word in words):
+                yield use.name, use.line, script.path
+
+
+_LOGIN = ("oauth", "api key", "api token", "access token", "log in", "login", "password", "credentials", "authenticat")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from skill_health.needs.model import EvidenceKind, Sign
+from skill_health.needs.reading.force import is_negated
 from skill_health.needs.reading.read import SkillReading
 from skill_health.text.patterns import lazy
 
@@ -30,7 +31,7 @@ PUBLIC = frozenset("github gitlab youtube reddit twitter linkedin wordpress blue
 """Those of them that show much to anyone."""
 _NAME = lazy(rf"\b(?:{PRODUCTS})\b")
 _HOLDS = lazy(
-    r"\W*(?:manag(?:e|es|ing)\b|control|read|search|triag|monitor|interact|access|quer|min(?:e|es|ing)\b|list|sync)"
+    r"\b(?:manag(?:e|es|ing)\b|control|read|search|triag|monitor|interact|access|quer|min(?:e|es|ing)\b|list|sync)"
 )
 _WRITES = lazy(
     r"\b(?:copy|content|posts? (?:for|that)|strategy|caption|thread writ|growth|marketing|best practices|guide to|patterns?)\b"
@@ -47,7 +48,48 @@ def product_signs(reading: SkillReading, weight: float) -> Iterator[Sign]:
     match = _WORKS_WITH.search(reading.about)
     if match and not _WRITES.search(reading.about):
         name = match[1] or match[2] or match[3]
-        held = name not in PUBLIC and _HOLDS.match(match[0]) is not None
+        held = name not in PUBLIC and _HOLDS.search(match[0]) is not None
         yield reading.sign(
             1.0 if held else weight, EvidenceKind.SENTENCE, f"{name} (what it is for)", reading.about_line, match[0]
         )
+    several = dict.fromkeys(each[0] for each in _NAME.finditer(reading.about))
+    if len(several) >= _SEVERAL and not _WRITES.search(reading.about):
+        yield reading.sign(
+            1.0, EvidenceKind.SENTENCE, "several services", reading.about_line, ", ".join(list(several)[:_SEVERAL])
+        )
+
+
+_SEVERAL = 3
+_OWNED = lazy(
+    r"\b(?:[Yy]our|[Mm]y|[Tt]heir|[Tt]he user's|[Uu]ser's) (?:\w+ )?([A-Z][A-Za-z0-9.]{2,30}(?: [A-Z][A-Za-z0-9.]{2,30})?) "
+    r"(workspaces?|accounts?|inbox|mailbox|timeline|tenants?|organi[sz]ations?|orgs?|server|instance|boards?|feed|data|vehicles?|lists?|"
+    r"groups?|channels?|portals?|stores?|shops?)\b|"
+    r"\b[Tt]he ([A-Z][A-Za-z0-9.]{2,30}) (workspace|account|tenant|inbox|group|channel|organization)\b"
+)
+_NAMES_NOTHING = frozenset(
+    "Claude Code Codex Cursor Python Node Docker Git MCP API CLI SDK JSON YAML SQL HTTP Markdown Windows Linux Next React Rust Xcode "
+    "Swift Java Obsidian Local Example Public Private Optional New Test".split()
+)
+
+
+def owned_signs(reading: SkillReading, weight: float) -> Iterator[Sign]:
+    """Sentences that speak of the user's workspace, account or library at a service with a name of its own."""
+    first = [each.line for each in reading.skill.body.prose if each.kind == "paragraph"][:_FIRST]
+    early = max((reading.about_line, *first))
+    for statement in reading.statements_with(_OWNS):
+        match = _OWNED.search(statement.shown)
+        if match is None or statement.weight <= 0:
+            continue
+        name = (match[1] or match[3]).split()[0]
+        if name in _NAMES_NOTHING or name.isupper() or is_negated(statement.text, match.start(), match.end()):
+            continue
+        strength = weight * (_AT_ONCE if statement.line <= early else 1.0)
+        subject = f"{name} ({match[2] or match[4]})"
+        yield reading.sign(strength * statement.weight, EvidenceKind.SENTENCE, subject, statement.line, statement.shown)
+
+
+_AT_ONCE, _FIRST = 1.7, 3
+_OWNS = tuple(
+    "workspace account inbox mailbox timeline tenant organi orgs server instance board feed data vehicle list group channel portal store "
+    "shop".split()
+)

@@ -49,6 +49,7 @@ _OWN_IMPORT = lazy(r"(?m)^[ \t]{0,8}(?:from|import)[ \t]+([A-Za-z_]\w*)")
 _VARIABLE = lazy(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")
 _ASSIGNED = lazy(r"(?m)^(?:export )?([A-Z][A-Z0-9]*_[A-Z0-9_]{2,50})=[^=\n]")
 _EXPORT = lazy(r"\s*(?:\$ )?export ([A-Z][A-Z0-9_]{2,60})=")
+_MAY_RUN = lazy(r"(?:Bash|shell)\(([a-z][\w.+-]{1,40})(?=[ :*)])")
 _NOT_RUN = frozenset(
     "tests test __tests__ fixtures examples example templates template node_modules evals eval assets".split()
 )
@@ -107,6 +108,13 @@ class Declared(NamedTuple):
     tools: tuple[tuple[str, int], ...]
     packages: tuple[tuple[str, int], ...]
     line: int
+
+    @property
+    def allowed(self) -> Iterator[tuple[str, int]]:
+        """The programs that the declared tools may run, as in `Bash(jq:*)`."""
+        for tool, line in self.tools:
+            if match := _MAY_RUN.match(tool):
+                yield match[1], line
 
 
 @dataclass(frozen=True)
@@ -201,9 +209,12 @@ class SkillReading:
 
     @cached_property
     def optional_names(self) -> frozenset[str]:
-        """The variables that some sentence calls optional."""
-        found = (_VARIABLE.findall(each.shown) for each in self.statements_with(("optional",)))
-        return frozenset(name for names in found for name in names)
+        """The variables that some sentence, or the head of a list, calls optional."""
+        said = self.statements_with(("optional",))
+        listed = (
+            each for each in self.statements_with(("_",)) if each.weight <= _IN_OPTIONS and each.role is SectionUse.MAIN
+        )
+        return frozenset(name for each in (*said, *listed) for name in _VARIABLE.findall(each.shown))
 
     @cached_property
     def declared(self) -> Declared:
@@ -283,9 +294,13 @@ def _statements(reading: SkillReading) -> Iterator[SkillStatement]:
             )
             role = SectionUse.WHEN if when else SectionUse.MAIN
             yield SkillStatement(low, part, reading.about_line, role, role.says * hedge(low), "description")
+    optional = False
     for prose in skill.body.prose:
         role = reading.role(prose.line)
         offset = 0
+        if not prose.item:
+            # What a line that ends in a colon calls optional is what is listed below it.
+            optional = prose.kind == "paragraph" and _OPTIONAL_LEAD.match(prose.text.lower()) is not None
         for part in _SENTENCE.split(prose.text):
             if not part:
                 continue
@@ -298,13 +313,17 @@ def _statements(reading: SkillReading) -> Iterator[SkillStatement]:
             if count > _MOST_STATEMENTS:
                 return
             low = _TARGET.sub("] ", part[:1_500]).lower().replace("\n", " ").replace("\u2019", "'")
-            weight = role.says * hedge(low)
+            weight = role.says * hedge(low) * (_IN_OPTIONS if optional and prose.item else 1.0)
             if prose.kind == "heading":
                 weight *= 0.5
             elif prose.kind == "cell":
                 weight *= 0.6
             line = prose.line + prose.text.count("\n", 0, at)
             yield SkillStatement(low, part, line, role, weight, prose.kind)
+
+
+_OPTIONAL_LEAD = lazy(r"\W{0,4}(?:optional|alternatively|alternatives?\b|if\b(?! you are ready))[^.\n]{0,80}:\W{0,4}$")
+_IN_OPTIONS = 0.35
 
 
 def _commands(reading: SkillReading) -> Iterator[PlacedCommand]:
@@ -332,7 +351,7 @@ def _commands(reading: SkillReading) -> Iterator[PlacedCommand]:
         at = around.find(span.text[:40].lower())
         if at >= 0 and is_negated(around, at, at + len(span.text)):
             continue
-        weight = role.run * hedge(around) * (0.6 if around.lstrip().startswith("|") else 1.0)
+        weight = role.run * hedge(around) * (0.6 if around.lstrip().startswith("|") or not rest else 1.0)
         if at >= 0 and is_conditional(around, at):
             weight *= 0.5
         for command in read_commands(span.text):
@@ -363,7 +382,8 @@ _ALONE = frozenset(
     ("gh", "git", "jq", "ffmpeg", "pandoc", "docker", "psql", "terraform", "kubectl", "semgrep", "codeql")
 )
 _ASIDE_LEAD = lazy(
-    r"\b(?:alternatively|optional(?:ly)?|or,? (?:use|with|via|if)|if you (?:prefer|want)|for (?:windows|macos|linux)|fallback|legacy|deprecated|"
+    r"^\W{0,4}manual(?: install\w*)?\W*$|\b(?:alternatively|optional(?:ly)?|or,? (?:use|with|via|if)|if you (?:prefer|want)|"
+    r"for (?:windows|macos|linux)|fallback|legacy|deprecated|"
     r"(?:bad|wrong|incorrect|don'?t|do not|never|avoid|instead of)\b)|[❌✗]"
 )
 

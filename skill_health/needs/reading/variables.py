@@ -32,3 +32,21 @@ def is_secret(name: str) -> bool:
     """Whether a variable of this name holds a secret."""
     upper = name.upper()
     return _SECRET.search(upper) is not None and _NO_SECRET.search(upper) is None
+
+
+_SWITCH = lazy(r"^(?:SKIP|DISABLE|NO|DEBUG|VERBOSE|DRY_RUN|USE|ENABLE)_|_(?:DEBUG|VERBOSE|DISABLED?|ENABLED?|DRY_RUN)$")
+
+
+def is_switch(name: str) -> bool:
+    """Whether a variable of this name turns something on or off, and nobody has to set it."""
+    return _SWITCH.search(name) is not None
+
+
+_KEYS_OPTIONAL = lazy(
+    r"\b(?:api[- ]?)?(?:keys?|tokens?|credentials?)\b[^.\n]{0,20}\b(?:is|are) \W{0,3}optional\b|\boptional api[- ]?keys?\b"
+)
+
+
+def calls_keys_optional(text: str) -> bool:
+    """Whether a sentence in lower case says that keys are optional."""
+    return _KEYS_OPTIONAL.search(text) is not None

@@ -146,7 +146,7 @@
     const every = [...data.rows.keys()];
     const input = document.getElementById("find");
     const output = document.getElementById("shown");
-    const chips = find(".chip");
+    const chips = find(".chip[data-word]");
     const choices = find("select[data-facet]");
     const noun = data.noun ?? ["skill", "skills"];
     let words = null;
@@ -302,6 +302,24 @@
     });
   }
 
+  // The tasks of a grid of trials, by how one of their trials went: all of them where nothing is chosen.
+  function sifting() {
+    document.addEventListener("click", (event) => {
+      const chip = event.target.closest?.("[data-state]");
+      const grid = chip?.closest(".grid");
+      if (!grid) return;
+      chip.setAttribute("aria-pressed", String(chip.getAttribute("aria-pressed") !== "true"));
+      const wanted = find('[data-state][aria-pressed="true"]', grid).map((each) => each.dataset.state);
+      const rows = find("tr[data-states]", grid);
+      for (const row of rows) {
+        const states = row.dataset.states.split(" ");
+        row.hidden = wanted.length > 0 && !wanted.some((state) => states.includes(state));
+      }
+      const shown = rows.filter((row) => !row.hidden).length;
+      grid.querySelector("output").textContent = `${shown} of ${rows.length} tasks`;
+    });
+  }
+
   // Paper has no tooltips. What else is to be printed the reader opens; all of it would be hundreds of sheets.
   function printing() {
     let opened = [];
@@ -326,6 +344,7 @@
     printing();
     watch(document);
     telling();
+    sifting();
     naming(kept);
     filling(kept, watch);
     for (const [id, state] of Object.entries(opened)) {

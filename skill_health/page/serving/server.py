@@ -117,7 +117,7 @@ _HEARTBEAT = 15.0
 _PIECE = 1 << 16
 _TEXT, _PAGE = "text/plain; charset=utf-8", "text/html; charset=utf-8"
 _RAW_POLICY = "sandbox; default-src 'none'"
-_DRAFTS = "/drafts"
+_DRAFTS, _TRIALS = "/drafts", "/trials/"
 _MOST_POSTED = 1 << 21
 
 
@@ -205,7 +205,7 @@ class PageHandler(TimedRequestHandler):
     server_version, sys_version = "skill-health", ""
 
     def do_GET(self) -> None:
-        """Answer with the page, the events or a raw file."""
+        """Answer with the page, the page of a trial, the events or a raw file."""
         path = self.path.partition("?")[0]
         if self._refused():
             return
@@ -216,6 +216,8 @@ class PageHandler(TimedRequestHandler):
             self._events()
         elif path == _DRAFTS and (drafts := self.server.draft_pages()) is not None:
             self._say_draft(*drafts.page())
+        elif path.startswith(_TRIALS) and (page := self.server.site.trial(path.removeprefix(_TRIALS))):
+            self._say(HTTPStatus.OK, page.encode("utf-8", "backslashreplace"), _PAGE, "frame-ancestors 'none'")
         else:
             self._raw(path)
 

@@ -28,7 +28,12 @@ from skill_health.needs.collection import KeptNeeds
 from skill_health.page.figures import escape_text
 from skill_health.page.html import KeptHtml, render
 from skill_health.page.request import PAGE, PageOptions, asked, page_of
+from skill_health.page.trials.address import ADDRESS
+from skill_health.page.trials.pages import TrialPages
 from skill_health.registries.sources import KINDS, expand
+from skill_health.trials.find import every_trial
+from skill_health.trials.kept_files import ReportFolders
+from skill_health.trials.results import read_trials
 
 _BODY = re.compile(r"</head>\s*<body\b[^>]*>", re.IGNORECASE)
 _REASON = 400
@@ -42,8 +47,11 @@ class Site:
     `version` counts what a reader would see: it changes when the page or the reason does.
     """
 
-    def __init__(self, build: Callable[[], str], mark: Callable[[], str]) -> None:
-        self._build, self._mark = build, mark
+    def __init__(
+        self, build: Callable[[], str], mark: Callable[[], str], trial: Callable[[str], str] = lambda address: ""
+    ) -> None:
+        """`trial` gives the page of the trial, or of the two, at an address, "" where the page shows none there."""
+        self._build, self._mark, self.trial = build, mark, trial
         self._lock = threading.Lock()
         self._known: str | None = None
         self._page: str | None = None
@@ -212,6 +220,7 @@ class PageBuilder:
         """`day` gives the day as of which the page is built. Raises UsageError for wrong paths and settings."""
         self.about, self._options, self._day = asked(paths, options), options, day
         self.needs, self.html = KeptNeeds(), KeptHtml()
+        self._title, self._runs = "", frozenset[str]()
 
     def build(self) -> str:
         """The page as of now. Raises UsageError where a setting is wrong by now."""
@@ -223,6 +232,16 @@ class PageBuilder:
         # A check of many skills stops the collection of garbage; a process that lives on has to clean up behind itself.
         gc.enable()
         return _with_drafts(render(page, live=True, kept=self.html), self.about.root)
+
+    def trial(self, address: str) -> str:
+        """The page of a trial as of now, or of two side by side; "" for any that is not of a run on the last page."""
+        named = ADDRESS.match(address)
+        if named is None or named[1] not in self._runs:
+            return ""
+        run, first, second = named.groups()
+        trials = every_trial(read_trials(ReportFolders(self.about.folder, ""), run))
+        pages = TrialPages(self.about.folder, self.about.folder, self._title)
+        return pages.pair(run, trials, (first, second)) if second else pages.page(run, trials, first)
 
     def mark(self) -> str:
         """See `mark`."""
@@ -237,4 +256,4 @@ def site(paths: Sequence[str], options: PageOptions, day: Callable[[], date]) ->
     once they become so, the site says it.
     """
     builder = PageBuilder(paths, options, day)
-    return Site(builder.build, builder.mark), builder.about.folder
+    return Site(builder.build, builder.mark, builder.trial), builder.about.folder

@@ -182,7 +182,7 @@ def _step(told: ToldStep, most: int, most_pieces: int) -> StepView:
 
 ROOM = EXCERPT.room
 """Bytes of HTML that the texts of a trial may take; with what is around them no view is dearer than DEAREST."""
-_FRAME = 2_200
+_FRAME = 2_500
 DEAREST = ROOM + _FRAME
 
 
