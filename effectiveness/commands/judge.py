@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from skill_health.bench.command_line import amount, finish, listed, print_lines
-from skill_health.core.errors import CLEAN
+from skill_health.core.errors import CLEAN, UsageError
 from skill_health.core.files import here
 from skill_health.core.times import time_option
 
@@ -95,6 +95,8 @@ if TYPE_CHECKING:
 @click.option(
     "--sandbox", metavar="NAME", help="Where agents judge: bubblewrap, docker or podman (the first that works)."
 )
+@click.option("--batch", is_flag=True, help="Ask judges in their providers' batches: cheaper, within a day.")
+@click.option("--cancel-batches", is_flag=True, help="Cancel the batches of a judging, and keep what is done of them.")
 @click.option("--dry-run", is_flag=True, help="Say what would be asked and what it would cost; ask and write nothing.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @click.option("--resume", "named", metavar="JUDGING", default="", help="Resume this judging and no other.")
@@ -144,6 +146,7 @@ def command(run: str, judges: tuple[str, ...], families: tuple[str, ...], **opti
             config.effectiveness.image,
             {"acp-command": config.effectiveness.acp_command, "acp-env": dict(config.effectiveness.acp_env)},
         ),
+        batch=options["batch"] or options["cancel_batches"],
     )
     rubrics = rubrics_of(tasks)
     if options["pairwise"]:
@@ -211,16 +214,19 @@ def _conduct(
     from skill_health.bench.run.conduct import AT_ONCE, RunTerms
     from skill_health.effectiveness.judge.run import conduct_judging
 
+    cancelling = options["cancel_batches"]
+    if cancelling and prepared.place.stored is None:
+        raise UsageError("there is no unfinished judging like this one, so there are no batches of it to cancel")
     print_lines(prepared.forecast.lines())
     if options["dry_run"]:
         print_lines(["dry run: nothing was asked, nothing was written"])
         return CLEAN
     at_once = options["concurrency"] or AT_ONCE
     terms = RunTerms(options["max_runs"], options["max_budget_usd"], at_once, quiet=options["quiet"])
-    _refuse(prepared, terms, options["unsafe_no_cost_cap"])
+    _refuse(prepared, terms, options["unsafe_no_cost_cap"] or cancelling)
     if prepared.place.stored is not None:
         print_lines([f"resuming {here(prepared.place.folder)}: {len(prepared.place.done)} results are there"])
-    ended = conduct_judging(prepared, terms, sys.stderr, write)
+    ended = conduct_judging(prepared, terms, sys.stderr, write, cancelling)
     text = ""
     if ended.report is not None:
         from skill_health.documents._record import encode_record

@@ -14,8 +14,8 @@ import httpx
 from skill_health.bench.http.connection import ConnectionPerCall
 from skill_health.bench.http.endpoint import Endpoint
 from skill_health.bench.http.failures import Failure, error_of, judge
-from skill_health.bench.http.fetch import decoded, describe_redirect, judge_connection, parsed
-from skill_health.bench.http.json_values import mapping
+from skill_health.bench.http.fetch import decoded, describe_redirect, judge_connection
+from skill_health.bench.http.json_values import mapping, parsed
 from skill_health.bench.http.messages import Completion, Conversation, Turn
 from skill_health.bench.providers._api import ProviderProtocol
 from skill_health.bench.redact import KeyFilter

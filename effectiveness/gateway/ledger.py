@@ -13,8 +13,7 @@ from typing import Any
 
 from skill_health.bench.http.endpoint import Endpoint
 from skill_health.bench.http.failures import Failure
-from skill_health.bench.http.fetch import parsed
-from skill_health.bench.http.json_values import mapping, objects, optional
+from skill_health.bench.http.json_values import mapping, objects, optional, parsed
 from skill_health.bench.http.messages import Usage
 from skill_health.bench.prices import at_most, cost
 from skill_health.bench.providers._api import ProviderProtocol, normalize_name

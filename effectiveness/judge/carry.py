@@ -29,9 +29,11 @@ def mark_vote(manifest: JudgeManifest | PairwiseManifest, judge: FrozenJudge, *s
     """A hash of all that an answer depends on.
 
     That are our version, the judge with its server, program and settings, and what it is `shown`, as hashes. Prices,
-    the families that a user named and other votes are no part of it.
+    batches, the families that a user named and other votes are no part of it.
     """
-    return digest([manifest.tool_version, record_values(structs.replace(judge, price=None, families=())), *shown])
+    return digest(
+        [manifest.tool_version, record_values(structs.replace(judge, price=None, families=(), batch=False)), *shown]
+    )
 
 
 def count_carried(votes: Iterable[JudgedCall]) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from skill_health.bench.http.endpoint import Endpoint, base_url, key_variable, open_endpoint
 from skill_health.bench.prices import PriceTable, TieredPrice, at_most
@@ -40,6 +40,8 @@ _TOKENS, _TOKENS_EACH = 512, 400
 class OpenJudge:
     """A judge that is ready: PROVIDER:MODEL or AGENT:PROVIDER:MODEL as it was named, its server, price and families.
 
+    One that is `batched` is asked in batches, at that price.
+
     `server` names what shares a limit of calls under way. `endpoint` is None for one that is only described,
     and for an `agent`, whose program is started instead.
     """
@@ -54,6 +56,7 @@ class OpenJudge:
     price: TieredPrice | None
     families: frozenset[str]
     agent: JudgeAgent | None = None
+    batched: bool = False
 
     @property
     def at_once(self) -> int:
@@ -84,8 +87,11 @@ def open_judges(
     told: Mapping[str, frozenset[str]],
     keyless: bool = False,
     surroundings: AgentSurroundings = USUAL,
+    batch: bool = False,
 ) -> tuple[OpenJudge, ...]:
     """Open every judge that is named, once; `keyless` ones can be described and not be asked.
+
+    With `batch` those that are models are asked in batches.
 
     Raises UsageError for a name that is none, a family that nobody says, a missing key, or none at all.
     """
@@ -94,7 +100,18 @@ def open_judges(
             "no judge is named: give --judges PROVIDER:MODEL (`router models` lists the providers) or AGENT:PROVIDER:MODEL "
             "(`effectiveness agents` lists the agents)"
         )
-    return tuple(_opened(spec, routing, prices, told, keyless, surroundings) for spec in dict.fromkeys(specs))
+    judges = tuple(_opened(spec, routing, prices, told, keyless, surroundings) for spec in dict.fromkeys(specs))
+    return tuple(_in_batches(judge, prices) for judge in judges) if batch else judges
+
+
+def _in_batches(judge: OpenJudge, prices: PriceTable) -> OpenJudge:
+    """The judge, asked in batches. Raises UsageError where it cannot be."""
+    if judge.agent is not None or judge.protocol.batches is None:
+        raise UsageError(
+            f"{quote_name(judge.spec)} cannot be asked in batches: "
+            f"{'it is an agent' if judge.agent else 'its provider has none'}; leave out --batch, or the judge"
+        )
+    return replace(judge, price=prices.batch_price_of(judge.protocol.name, judge.spec, judge.model), batched=True)
 
 
 def _opened(

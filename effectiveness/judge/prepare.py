@@ -74,7 +74,10 @@ OF_JUDGING = Kind(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeChoices:
-    """What a user asks for. `families` are MODEL=FAMILY each, `surroundings` those of judges that are agents."""
+    """What a user asks for. `families` are MODEL=FAMILY each, `surroundings` those of judges that are agents.
+
+    With `batch` judges are asked in batches.
+    """
 
     judges: tuple[str, ...]
     families: tuple[str, ...] = ()
@@ -82,6 +85,7 @@ class JudgeChoices:
     repeat_share: float = 0.0
     seed: int = 1
     surroundings: AgentSurroundings = USUAL
+    batch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +175,7 @@ def open_panel(run: EffectRun, choices: JudgeChoices, routing: RouterSettings, k
     _refuse_unfinished(run)
     told = parse_families(choices.families)
     prices = price_table(routing)
-    judges = open_judges(choices.judges, routing, prices, told, keyless, choices.surroundings)
+    judges = open_judges(choices.judges, routing, prices, told, keyless, choices.surroundings, choices.batch)
     refuse_relatives(judges, run, told)
     # With several votes of each judge, the second already says whether the first holds.
     share = choices.repeat_share if choices.votes == 1 else 0.0
@@ -227,6 +231,7 @@ def freeze_judge(judge: OpenJudge) -> FrozenJudge:
         base_url=judge.where,
         price=judge.price.to_json() if judge.price else None,
         agent=judge.agent.freeze() if judge.agent else None,
+        batch=judge.batched,
     )
 
 

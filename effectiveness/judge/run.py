@@ -9,8 +9,10 @@ from contextlib import suppress
 from typing import Any, Generic, NamedTuple, TextIO
 
 from skill_health.bench.budget import AttemptMeter, Budget
+from skill_health.bench.http.messages import Conversation, Turn
 from skill_health.bench.http.replies import sum_cost, sum_usage
 from skill_health.bench.journal import RESULTS, Journal
+from skill_health.bench.run.batches import BatchLane
 from skill_health.bench.run.conduct import RunOutcome, RunTerms, budget_of, conduct
 from skill_health.bench.run.questions import ModelQuestion, ModelRunner, read_form
 from skill_health.bench.run.schedule import GRACE, StopRun
@@ -21,6 +23,7 @@ from skill_health.documents.router_attempt import AttemptReply
 from skill_health.effectiveness.judge.asking.question import JudgeQuestion
 from skill_health.effectiveness.judge.by_agent import AgentQuestion, JudgeAgent, ask_agent
 from skill_health.effectiveness.judge.carry import carry_over
+from skill_health.effectiveness.judge.opening import OpenJudge
 from skill_health.effectiveness.judge.plan import AnyAnswer, PosedQuestion, SomeVote, VoteKey, VotePlan, most_cost
 from skill_health.effectiveness.judge.prepare import PreparedJudging
 from skill_health.effectiveness.judge.scores.report import CALIBRATION, load_judging, write_judge_report
@@ -33,6 +36,7 @@ class JudgeRunner(ModelRunner[SomeVote], Generic[SomeVote, AnyAnswer]):
     """One judging, or what is left of it; the answers that an earlier one has already are `carried` over."""
 
     ATTEMPT = JudgeAttempt
+    cancelling = False
 
     def __init__(
         self,
@@ -57,7 +61,15 @@ class JudgeRunner(ModelRunner[SomeVote], Generic[SomeVote, AnyAnswer]):
         """Make every call that has no result yet."""
         calls = [vote for vote in self.plan.calls() if vote.key not in self.journal.results]
         limits: dict[str, int] = {}
+        batched = [judge for judge in self.plan.judges if judge.batched]
+        if lanes := [lane for judge in batched if (lane := _lane(judge))]:
+            self.take_batches(lanes, self.cancelling)
+            # Votes that wait for a batch are under way all at once.
+            limits |= {judge.server: len(calls) for judge in batched}
+            concurrency += len(calls)
         for judge in self.plan.judges:
+            if judge.batched:
+                continue
             limits[judge.server] = min(judge.at_once, limits.get(judge.server, judge.at_once))
         await self.do(self._call, ((vote.judge.server, vote) for vote in calls), concurrency, limits, grace)
 
@@ -91,9 +103,15 @@ class JudgeRunner(ModelRunner[SomeVote], Generic[SomeVote, AnyAnswer]):
             answer = posed.read(text)
             return answer.kinds, answer
 
+        def pose(number: int) -> Conversation:
+            turns = (Turn("user", question.text),)
+            most = self.plan.max_output(vote)
+            return Conversation(judge.model, turns, system=question.system, max_output_tokens=most)
+
         return ModelQuestion(
-            vote.key, judge.spec, lambda _: usd, send, lambda reply: read_form(reply, read, posed.nothing), OUTAGE
-        )
+            vote.key, judge.spec, lambda _: usd, send, lambda reply: read_form(reply, read, posed.nothing), OUTAGE,
+            pose=pose if judge.batched else None,
+        )  # fmt: skip
 
     async def _start_agent(
         self, agent: JudgeAgent, vote: SomeVote, question: JudgeQuestion, usd: float
@@ -126,7 +144,15 @@ def _to_call(key: VoteKey, replies: Sequence[AttemptReply]) -> JudgedCall:
         duration_ms=last.duration_ms,
         cost_usd=sum_cost(replies),
         error=last.error,
+        batch=last.batch,
     )
+
+
+def _lane(judge: OpenJudge) -> BatchLane | None:
+    """Whom the batches of a judge go to."""
+    if judge.endpoint is None:
+        return None
+    return BatchLane(judge.spec, judge.model, judge.protocol, judge.endpoint, judge.price)
 
 
 class WrittenReport(NamedTuple):
@@ -142,8 +168,9 @@ def conduct_judging(
     terms: RunTerms,
     stream: TextIO | None,
     write: Callable[[str, str], WrittenReport],
+    cancelling: bool = False,
 ) -> RunOutcome:
-    """Make the calls that have no result yet, and write results and report.
+    """Make the calls that have no result yet, and write results and report; `cancelling`: cancel its batches instead.
 
     `write` makes the report, given the folder of the run and that of the judging. Raises as
     `skill_health.bench.run.conduct.conduct` does.
@@ -151,6 +178,7 @@ def conduct_judging(
 
     def begin(journal: Journal) -> JudgeRunner[SomeVote, AnyAnswer]:
         runner = JudgeRunner(prepared.plan, journal, budget_of(terms, journal), prepared.carried)
+        runner.cancelling = cancelling
         if runner.left():
             # What it was made from is not all that there will be.
             with suppress(FileNotFoundError):

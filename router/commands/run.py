@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from skill_health.bench.command_line import finish, print_lines
-from skill_health.core.errors import CLEAN
+from skill_health.core.errors import CLEAN, UsageError
 from skill_health.core.files import here
 from skill_health.core.times import time_option
 from skill_health.router.commands._options import collection_options, model_options, run_options
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 @collection_options
 @model_options
 @run_options
+@click.option("--batch", is_flag=True, help="Ask models in their providers' batches: cheaper, within a day.")
+@click.option("--cancel-batches", is_flag=True, help="Cancel the batches of a run, and keep what is done of them.")
 @click.option("--resume", "named", metavar="RUN", default="", help="Resume this run and no other.")
 @click.option("--no-resume", is_flag=True, help="Start over, even if the same run is unfinished.")
 @click.option("--time", callback=time_option, metavar="ISO", help="Time to record for the run (now).")
@@ -35,7 +37,9 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     """Ask routers and models every labelled prompt with the skills of a collection in balanced orders, and report.
 
     A run that was stopped resumes when the same command is given again. Exit 1 where the instrument
-    check says that a model's figures are not to be trusted, 3 where calls are left.
+    check says that a model's figures are not to be trusted, 3 where calls are left. With --batch
+    providers are handed all calls together; an interrupt leaves those with them, and the same
+    command collects them.
     """
     from skill_health.discovery.roots import reports_folder
     from skill_health.router.plan.choices import RouterOptions, choices
@@ -61,6 +65,8 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
         keyless=given.dry_run,
         concurrency=given.concurrency,
     )
+    if given.cancel_batches and prepared.place.stored is None:
+        raise UsageError("there is no unfinished run like this one, so there are no batches of it to cancel")
     print_lines(prepared.forecast.lines())
     if given.dry_run:
         return _dry(prepared)
@@ -80,9 +86,9 @@ def _take_terms(prepared: PreparedSweep, given: RouterOptions) -> RouterRunOptio
 
     terms = RouterRunOptions(
         given.max_runs, given.max_budget_usd, given.concurrency or AT_ONCE,
-        quiet=given.quiet, despite_check=given.despite_check,
+        quiet=given.quiet, despite_check=given.despite_check, cancel_batches=given.cancel_batches,
     )  # fmt: skip
-    if not given.unsafe_no_cost_cap:
+    if not (given.unsafe_no_cost_cap or given.cancel_batches):
         capped = terms.max_runs is not None or terms.max_usd is not None
         refuse_uncapped(prepared.plan.models, capped, prepared.prices)
     return terms

@@ -17,7 +17,8 @@ from skill_health.router.records import Mode
 class RouterChoices:
     """What a run asks, with the configuration filling in what the command line leaves open.
 
-    Above 0, `retrieve` is how many skills the `retriever` leaves for each prompt.
+    Above 0, `retrieve` is how many skills the `retriever` leaves for each prompt. With `batch` models of providers are
+    asked in batches.
     """
 
     models: tuple[str, ...]
@@ -30,6 +31,7 @@ class RouterChoices:
     orders: Orders
     retrieve: int = 0
     retriever: str = "hybrid"
+    batch: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +62,8 @@ class RouterOptions:
     max_budget_usd: float | None = None
     unsafe_no_cost_cap: bool = False
     concurrency: int | None = None
+    batch: bool = False
+    cancel_batches: bool = False
     dry_run: bool = False
     despite_check: bool = False
     quiet: bool = False
@@ -93,4 +97,5 @@ def choices(given: RouterOptions, routing: RouterSettings) -> RouterChoices:
         orders=given.orders,
         retrieve=routing.retrieve if given.retrieve is None else given.retrieve,
         retriever=given.retriever or routing.retriever,
+        batch=given.batch or given.cancel_batches,
     )

@@ -58,7 +58,8 @@ class Load:
 
     `typical_output` and `max_output` are tokens of one answer. `price` is None where it is not known. Models of one
     `group` share its `concurrency` and `per_minute` (0: no limit). `seconds` is what a call takes, None where it is not
-    known; `local` ones cost nothing and take no time to speak of. `repeated` calls may be made a second time.
+    known; `local` ones cost nothing and take no time to speak of. `repeated` calls may be made a second time. `batched`
+    ones take as long as their provider does.
     """
 
     model: str
@@ -74,6 +75,7 @@ class Load:
     per_minute: int = 0
     seconds: float | None = None
     repeated: int = 0
+    batched: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,7 @@ class ModelCallForecast:
             return f"{name}  {self.load.calls:,} calls, computed here, free"
         tokens = f"{self.input_tokens:,} tokens in, {self.output_low:,} to {self.output_high:,} out"
         pace = "time not known" if self.seconds is None else f"about {duration(self.seconds)}"
+        pace = "in batches" if self.load.batched else pace
         return f"{name}  {self.load.calls:,} calls, {tokens}, {dollars(self.usd_low, self.usd_high)}, {pace}"
 
 
@@ -123,6 +126,8 @@ class CallForecast:
                 most = f"; at most ${self.usd_repeated:.4f} where every answer has to be asked for again"
             found.append(f"  cost: {dollars(self.usd_low, self.usd_high)} by {self.price_version}{most}")
             pace = "not known: no earlier run of these models" if self.seconds is None else duration(self.seconds)
+            if any(each.load.batched for each in asked):
+                pace = f"{pace} and up to a day for batches" if self.seconds else "up to a day"
             found.append(f"  time: {pace}")
             found += [f"  {_tokens(each.load)}" for each in asked]
         return [*found, *(f"  {note}" for note in self.notes)]
@@ -170,7 +175,7 @@ def _expected(load: Load) -> ModelCallForecast:
         usd_low = None if each is None else round(each * calls, 9)
         usd_high, usd_repeated = round(dearest * calls, 9), round(dearest * (calls + load.repeated), 9)
     seconds = None if load.seconds is None else calls * load.seconds / max(1, load.concurrency)
-    if seconds is not None and load.per_minute:
+    if seconds is not None and load.per_minute and not load.batched:
         seconds = max(seconds, calls / load.per_minute * 60)
     return ModelCallForecast(load, input_tokens, low * calls, high * calls, usd_low, usd_high, usd_repeated, seconds)
 
@@ -333,8 +338,9 @@ def load_of(model: OpenModel, sizes: Sequence[int], earlier: EarlierCalls | None
         group=model.group,
         concurrency=limit,
         per_minute=provider.requests_per_minute,
-        seconds=told.seconds,
+        seconds=0.0 if model.batched else told.seconds,
         repeated=len(sizes),
+        batched=model.batched,
     )
 
 

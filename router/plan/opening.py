@@ -37,11 +37,25 @@ def open_models(
     if not choices.models:
         raise UsageError("no model is named: give --models, such as --models lexical:tfidf (see `router models`)")
     specs = dict.fromkeys(choices.models)
+    chosen = [resolve(spec, routing) for spec in specs]
+    if choices.batch:
+        _refuse_unbatched(chosen)
     criterion = AbstentionCriterion(routing.false_fires, routing.abstention == "balanced")
-    return tuple(
-        _opened(resolve(spec, routing), choices, catalogue, template, train, prices, keyless, criterion)
-        for spec in specs
-    )
+    return tuple(_opened(choice, choices, catalogue, template, train, prices, keyless, criterion) for choice in chosen)
+
+
+def _refuse_unbatched(chosen: Sequence[RouterChoice]) -> None:
+    """Raise UsageError where no model, or one of a provider, can be asked in batches."""
+    asked = [choice for choice in chosen if choice.kind == PROVIDER]
+    without = [choice.spec for choice in asked if choice.protocol is None or choice.protocol.batches is None]
+    if without:
+        raise UsageError(
+            f"{without[0]} cannot be asked in batches: its provider has none; leave out --batch, or the model"
+        )
+    if not asked:
+        raise UsageError(
+            "--batch needs a model of a provider, such as openai:MODEL: what is computed here is not batched"
+        )
 
 
 def _opened(
@@ -68,7 +82,10 @@ def _opened(
     )
     protocol = choice.provider.protocol if choice.provider else choice.spec.partition(":")[0]
     price = prices.price_of(protocol, choice.spec, choice.model) if asks else FREE
-    return OpenModel(choice, router, choices.reps if router.replicates else 1, price)
+    reps = choices.reps if router.replicates else 1
+    if asks and choices.batch:
+        return OpenModel(choice, router, reps, prices.batch_price_of(protocol, choice.spec, choice.model), True, price)
+    return OpenModel(choice, router, reps, price)
 
 
 def with_prices_of(models: Sequence[OpenModel], manifest: RouterManifest) -> tuple[OpenModel, ...]:
@@ -76,9 +93,13 @@ def with_prices_of(models: Sequence[OpenModel], manifest: RouterManifest) -> tup
     from dataclasses import replace
 
     try:
-        stored = {each.spec: each.price for each in manifest.models}
+        stored = {each.spec: each for each in manifest.models}
         return tuple(
-            replace(model, price=None if (price := stored[model.spec]) is None else price_from(price))
+            replace(
+                model,
+                price=None if (price := stored[model.spec].price) is None else price_from(price),
+                list_price=price_from(listed) if (listed := stored[model.spec].list_price) else None,
+            )
             for model in models
         )
     except (KeyError, TypeError, ValueError) as error:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
@@ -27,9 +27,12 @@ from skill_health.router.plan.manifest import bodies_digest, config_digest, free
 from skill_health.router.plan.orders import base_order, presentation, rotate
 from skill_health.router.plan.retrieval import Retrieval
 from skill_health.router.records import Catalogue, ListedSkill, Prompt, RoutingRequest
-from skill_health.router.routers._api import Router
+from skill_health.router.routers._api import BatchRouter, Router
 from skill_health.router.routers._load import PROVIDER, RouterChoice
 from skill_health.router.template import Template, answer_schema, listed_names, question_size, render
+
+if TYPE_CHECKING:
+    from skill_health.bench.run.batches import BatchLane
 
 MOST_AT_ONCE = 64
 UNNAMED = "unnamed"
@@ -39,12 +42,17 @@ Key = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class OpenModel:
-    """One model of a run, opened. `group` names the server that its calls share the limits of."""
+    """One model of a run, opened. `group` names the server that its calls share the limits of.
+
+    One that is `batched` is asked in batches, at its `price`; `list_price` is what a call by itself costs.
+    """
 
     choice: RouterChoice
     router: Router
     replications: int
     price: TieredPrice | None
+    batched: bool = False
+    list_price: TieredPrice | None = None
 
     @property
     def spec(self) -> str:
@@ -70,6 +78,10 @@ class OpenModel:
     def wired(self) -> bool:
         """Whether its attempts count against caps: everything but what is computed here."""
         return self.choice.kind != "local"
+
+    def one_by_one(self) -> OpenModel:
+        """The same for calls that are made by themselves."""
+        return replace(self, price=self.list_price, batched=False) if self.batched else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +126,14 @@ class RouterPlan:
             for model in self.models:
                 for replication in range(model.replications):
                     yield prompt.prompt_id, model.spec, replication
+
+    def lanes(self) -> list[BatchLane]:
+        """Whom the batches of the run go to."""
+        return [
+            model.router.lane(model.price)
+            for model in self.models
+            if model.batched and isinstance(model.router, BatchRouter)
+        ]
 
     def limits(self, total: int | None = None) -> dict[str, int]:
         """How many calls of each group may be under way at once; none of them more than `total`."""
@@ -240,6 +260,7 @@ def to_manifest(
         selection=selection,
         gaps=gaps,
         retrieval=plan.retrieval.freeze(plan.catalogue) if plan.retrieval else UNSET,
+        batch=True if any(model.batched for model in plan.models) else UNSET,
     )
 
 
@@ -250,4 +271,5 @@ def _freeze_model(model: OpenModel) -> FrozenRouter:
         replications=model.replications,
         settings=model.router.describe(),
         price=model.price.to_json() if model.price else None,
+        list_price=model.list_price.to_json() if model.list_price else UNSET,
     )

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from skill_health.bench.budget import add_known, beyond_caps
-from skill_health.bench.prices import PriceTable, price_table
+from skill_health.bench.prices import PriceTable, Rates, TieredPrice, price_table
 from skill_health.bench.run_folder import RunLocation, find_place, revision_of
 from skill_health.discovery.hosts import hosts
 from skill_health.documents._record import convert_record, record_values
@@ -157,6 +157,7 @@ def prepare(
         *study_notes(plan, train),
         *_retrieval_note(plan),
         *_check_note(plan),
+        *_batch_note(plan),
     ]
     told = forecast_plan(plan, prices.version, earlier, notes, done, concurrency)
     return PreparedSweep(plan, place, train, prices, told, reservations(earlier), keys, reports)
@@ -188,6 +189,24 @@ def _check_note(plan: RouterPlan) -> list[str]:
         return []
     calls = wired * len(plant(plan.catalogue, plan.template.none_allowed).prompts)
     return [f"instrument check: {calls} calls more, before all others; caps count them"]
+
+
+def _batch_note(plan: RouterPlan) -> list[str]:
+    """What batches cost beside calls one by one."""
+    found = []
+    for model in plan.models:
+        if model.batched:
+            now, alone = (
+                [rate.input, rate.output] for rate in (_first_rate(model.price), _first_rate(model.list_price))
+            )
+            share = [f"{100 * part / whole:.0f} %" for part, whole in zip(now, alone, strict=True) if whole]
+            rates = f" at {' and '.join(dict.fromkeys(share))} of the price of single calls" if share else ""
+            found.append(f"batches: {model.spec} is asked in batches{rates}, within a day")
+    return found
+
+
+def _first_rate(price: TieredPrice | None) -> Rates:
+    return price.rates[0] if price else Rates(0.0, 0.0, 0.0, 0.0)
 
 
 def short_caps(prepared: PreparedSweep, max_runs: int | None, max_usd: float | None) -> list[str]:

@@ -17,12 +17,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from skill_health.bench.providers._api import ProviderProtocol
 from skill_health.config.settings import Provider
 from skill_health.router.lexicon.abstention import AbstentionCriterion
 from skill_health.router.records import Catalogue, Mode, Prompt, Reply, RoutingRequest
+
+if TYPE_CHECKING:
+    from skill_health.bench.http.messages import Conversation
+    from skill_health.bench.prices import TieredPrice
+    from skill_health.bench.run.batches import BatchLane
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +75,14 @@ class Router(Protocol):
 
     async def close(self) -> None:
         """Let go of connections."""
+
+
+@runtime_checkable
+class BatchRouter(Protocol):
+    """A router whose questions can go to its provider in batches."""
+
+    def lane(self, price: TieredPrice | None) -> BatchLane:
+        """Whom the batches go to, at this price. Raises RuntimeError where it was opened without a key."""
+
+    def converse(self, request: RoutingRequest) -> Conversation:
+        """What is said in one request."""

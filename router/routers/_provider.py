@@ -17,6 +17,8 @@ from skill_health.router.routers._api import Setup
 
 if TYPE_CHECKING:
     from skill_health.bench.http.client import CallOutcome, Client, Timing
+    from skill_health.bench.prices import TieredPrice
+    from skill_health.bench.run.batches import BatchLane
 
 KIND = "provider"
 EXTRA = "bench"
@@ -80,13 +82,23 @@ class ProviderRouter:
             from skill_health.bench.http.client import borrow_client
 
             self._client = borrow_client(self._endpoint, self._timing)
-        conversation = Conversation(
-            self._setup.model, (Turn("user", request.text),), schema=request.schema, max_output_tokens=self._limit
-        )
         label = (
             f"{self._setup.seed}|{self._setup.spec}|{request.prompt.prompt_id}|{request.replication}|{request.attempt}"
         )
-        return reply_of(await self._client.complete(self._protocol, conversation, label))
+        return reply_of(await self._client.complete(self._protocol, self.converse(request), label))
+
+    def converse(self, request: RoutingRequest) -> Conversation:
+        """What is said in one request: its text, as the user's only turn."""
+        turns = (Turn("user", request.text),)
+        return Conversation(self._setup.model, turns, schema=request.schema, max_output_tokens=self._limit)
+
+    def lane(self, price: TieredPrice | None) -> BatchLane:
+        """Whom batches go to. Raises RuntimeError where it was opened without a key."""
+        from skill_health.bench.run.batches import BatchLane
+
+        if self._endpoint is None:
+            raise RuntimeError(f"{self._setup.spec} was opened without a key, to be described only")
+        return BatchLane(self._setup.spec, self._setup.model, self._protocol, self._endpoint, price)
 
     async def close(self) -> None:
         """Let go of connections."""

@@ -30,10 +30,14 @@ from skill_health.router.scores.judge import judge, read_facts
 
 @dataclass(frozen=True, slots=True)
 class RouterRunOptions(RunTerms):
-    """How a run is made, which is no part of what it asks; `checked`: one before it has made the instrument check."""
+    """How a run is made, which is no part of what it asks; `checked`: one before it has made the instrument check.
+
+    With `cancel_batches` nothing is asked: what is with providers is cancelled, and what is done of it kept.
+    """
 
     _: KW_ONLY
     despite_check: bool = False
+    cancel_batches: bool = False
     checked: bool = False
 
 
@@ -97,7 +101,7 @@ class _CheckedRunner(RouterRunner):
     def __init__(self, prepared: PreparedSweep, terms: RouterRunOptions, journal: Journal, budget: Budget) -> None:
         super().__init__(prepared.plan, journal, budget, prepared.reserve)
         self.verdicts = () if terms.checked and self.left() else stored_verdicts(journal.folder)
-        self._prepared, self._options = prepared, terms
+        self._prepared, self._options, self.cancelling = prepared, terms, terms.cancel_batches
 
     @property
     def spent(self) -> float | None:
@@ -113,7 +117,7 @@ class _CheckedRunner(RouterRunner):
     async def check(self, terms: RunTerms, stream: TextIO | None) -> str:
         """The instrument check, unless this run has passed it already. Raises GateError where it must not go on."""
         plan, options, folder = self.plan, self._options, self.journal.folder
-        if options.checked:
+        if options.checked or options.cancel_batches:
             return ""
         asked = {verdict.model for verdict in self.verdicts if verdict.tested}
         checked = InstrumentCheck(self.verdicts)

@@ -190,6 +190,7 @@ def to_result(
         duration_ms=last.reply.duration_ms,
         cost_usd=sum_cost(replies),
         error=last.reply.error,
+        batch=last.reply.batch,
     )
 
 

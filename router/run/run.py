@@ -16,6 +16,7 @@ from skill_health.documents._record import record_values
 from skill_health.documents.router_attempt import AttemptReply, RoutingAttempt
 from skill_health.router.plan.plan import Key, OpenModel, PlannedCall, Questions, RouterPlan
 from skill_health.router.records import RoutingRequest, RoutingResult
+from skill_health.router.routers._api import BatchRouter
 from skill_health.router.routers._load import PROVIDER
 from skill_health.router.run.outcome import RoutedAttempt, not_asked, read_attempt, to_kept, to_result
 
@@ -26,10 +27,11 @@ Reserve = Callable[[OpenModel, RoutingRequest], float]
 class RouterRunner(ModelRunner[PlannedCall]):
     """One run, or what is left of it.
 
-    `reserve` says what one request can cost at most, in dollars.
+    `reserve` says what one request can cost at most, in dollars; `cancelling` that batches are to be cancelled.
     """
 
     ATTEMPT = RoutingAttempt
+    cancelling = False
 
     def __init__(
         self,
@@ -52,6 +54,11 @@ class RouterRunner(ModelRunner[PlannedCall]):
         """Make every call that has no result yet."""
         calls = [call for call in self.plan.calls() if call.key not in self.journal.results]
         limits = self.plan.limits(concurrency)
+        if lanes := self.plan.lanes():
+            self.take_batches(lanes, self.cancelling)
+            # Calls that wait for a batch are under way all at once.
+            limits |= {model.group: len(calls) for model in self.plan.models if model.batched}
+            concurrency += len(calls)
         await self.do(self._call, ((call.model.group, call) for call in calls), concurrency, limits, grace)
 
     async def _call(self, call: PlannedCall) -> None:
@@ -60,9 +67,9 @@ class RouterRunner(ModelRunner[PlannedCall]):
             return
         if spec not in self._gone:
             order, names = self._questions.order(call), self._questions.answers(call)
-            attempts = await self.route(
-                call.key, call.model, lambda number: self._questions.request(call, number), names
-            )
+            request = lambda number: self._questions.request(call, number)  # noqa: E731
+            route = self.route_batched if call.model.batched else self.route
+            attempts = await route(call.key, call.model, request, names)
             if not attempts:
                 return
             if attempts[-1].outcome != "model_unavailable":
@@ -82,7 +89,7 @@ class RouterRunner(ModelRunner[PlannedCall]):
 
         Raises StopRun where a reply stops the run, or where the run has been stopped meanwhile.
         """
-        posed = cache(request)
+        posed, model = cache(request), model.one_by_one()
 
         async def send(number: int, meter: AttemptMeter) -> AttemptReply:
             kept = to_kept(await model.router.ask(posed(number)), model.price)
@@ -96,6 +103,27 @@ class RouterRunner(ModelRunner[PlannedCall]):
                 read=lambda reply: read_attempt(reply, names, self.plan.template.none_allowed, model.think_tags),
                 outage=OUTAGE if model.choice.kind == PROVIDER else 0,
                 metered=model.wired,
+            )
+        )  # fmt: skip
+
+    async def route_batched(
+        self, key: Key, model: OpenModel, request: Callable[[int], RoutingRequest], names: Sequence[str]
+    ) -> list[RoutedAttempt]:
+        """The same in a batch. Nothing that was posed is kept: all calls wait at once."""
+        router = model.router
+        assert isinstance(router, BatchRouter)
+
+        async def send(number: int, meter: AttemptMeter) -> AttemptReply:
+            raise RuntimeError("a call of a batch is not sent by itself")
+
+        return await self.ask(
+            ModelQuestion(
+                key, model.spec,
+                most_usd=lambda number: self._reserve(model, request(number)),
+                send=send,
+                read=lambda reply: read_attempt(reply, names, self.plan.template.none_allowed, model.think_tags),
+                outage=0,
+                pose=lambda number: router.converse(request(number)),
             )
         )  # fmt: skip
 

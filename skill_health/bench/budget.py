@@ -78,6 +78,18 @@ class Budget:
         self._reserved += amount
         return True
 
+    def hold(self, usd: float) -> None:
+        """Reserve what is in a batch already, whatever the caps say: its attempt is counted with those before.
+
+        Raises ValueError for an amount that is negative or no number.
+        """
+        self._reserved += _nanos(usd, ROUND_CEILING)
+
+    def release(self, usd: float) -> None:
+        """Give a reservation back, with its attempt: that was never made. Raises ValueError where none is open."""
+        self.charge(usd, 0.0)
+        self._attempts -= 1
+
     def charge(self, reserved: float, actual: float | None) -> None:
         """Turn the reservation of one call into its cost: `actual`, or all of it if that is None.
 

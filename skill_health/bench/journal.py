@@ -18,7 +18,22 @@ from skill_health.core.files import read_each_line, read_whole, sync_folder
 from skill_health.core.strict_json import JsonProblem, parse_object
 
 MANIFEST, ATTEMPTS, RESULTS = "manifest.json", "attempts.jsonl", "results.jsonl"
+BATCHES = "batches.jsonl"
 Key = tuple[str | int, ...]
+
+
+@dataclass(slots=True)
+class PastBatch:
+    """A batch that was handed in, as far as is known, and some of whose attempts have no end yet.
+
+    `sent` and `submitted` are its lines in the journal, the latter {} where nobody saw the provider take it. `open` has
+    the dollars that are reserved for each (key, attempt) without an end.
+    """
+
+    sent: dict[str, Any]
+    submitted: dict[str, Any] = field(default_factory=dict)
+    cancelled: bool = False
+    open: dict[tuple[Key, int], float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -27,7 +42,9 @@ class Past:
 
     `ends` are the recorded ends of the attempts at each key without a result, in order. `attempts` and `usd` are how
     many began and what they cost: an attempt that was cut off, or whose cost is unknown, costs as much as was reserved
-    for it. `lost` counts those cut off. `lines` counts the lines of the results file, including those left out;
+    for it. `lost` counts those cut off. `batches` are those whose answers may still come, by our names of them: their
+    attempts count, and their dollars do not, as they are still reserved. `lines` counts the lines of the results file,
+    including those left out.
     `problems` names lines that are not ours.
     """
 
@@ -36,6 +53,7 @@ class Past:
     attempts: int = 0
     usd: float = 0.0
     lost: int = 0
+    batches: dict[str, PastBatch] = field(default_factory=dict)
     lines: int = 0
     problems: list[str] = field(default_factory=list)
 
@@ -81,7 +99,8 @@ def read_past(
 
 
 def _read_attempts(folder: str, past: Past) -> None:
-    reserved: dict[tuple[Key, str], list[float]] = {}
+    reserved: dict[tuple[Key, str], list[tuple[float, str]]] = {}
+    sent = _read_batches(folder, past)
     for record in read_objects(os.path.join(folder, ATTEMPTS), past.problems):
         key = _key(record.get("key"))
         if key is None or record.get("event") not in ("start", "end"):
@@ -91,18 +110,40 @@ def _read_attempts(folder: str, past: Past) -> None:
             continue
         name = (key, str(record.get("attempt")))
         if record["event"] == "start":
-            past.attempts += 1
-            reserved.setdefault(name, []).append(_number(record.get("reserved_usd")) or 0.0)
+            batch = str(record.get("batch") or "")
+            if not batch or batch in sent:
+                past.attempts += 1
+                reserved.setdefault(name, []).append((_number(record.get("reserved_usd")) or 0.0, batch))
             continue
         # An earlier start of the same attempt was cut off: the end belongs to the last one.
-        ahead = reserved.get(name) or [0.0]
-        held, cost = ahead.pop(), _number(record.get("cost_usd"))
+        ahead = reserved.get(name) or [(0.0, "")]
+        (held, _), cost = ahead.pop(), _number(record.get("cost_usd"))
         past.usd += held if cost is None else cost
         if key not in past.results:
             past.ends.setdefault(key, []).append(record)
-    left = [held for starts in reserved.values() for held in starts]
-    past.lost = len(left)
-    past.usd += sum(left)
+    for (key, number), starts in reserved.items():
+        for held, batch in starts:
+            if batch in sent and number.isdecimal():
+                past.batches.setdefault(batch, sent[batch]).open[key, int(number)] = held
+            else:
+                past.lost += 1
+                past.usd += held
+
+
+def _read_batches(folder: str, past: Past) -> dict[str, PastBatch]:
+    """The batches that were handed in, or may have been: no attempt in another one was ever made."""
+    found: dict[str, PastBatch] = {}
+    for record in read_objects(os.path.join(folder, BATCHES), past.problems):
+        name, event = str(record.get("batch")), record.get("event")
+        if event == "sending":
+            found[name] = PastBatch(record)
+        elif event == "submitted" and name in found:
+            found[name].submitted = record
+        elif event == "cancelled" and name in found:
+            found[name].cancelled = True
+        elif event == "void":
+            found.pop(name, None)
+    return found
 
 
 def _key(values: Any) -> Key | None:
@@ -174,6 +215,18 @@ class Journal:
         self.note(record)
         await self._settle()
 
+    async def record_batch(self, event: Mapping[str, Any]) -> None:
+        """Add what became of a batch; it and all events before it are durable on return. Raises AbortedError."""
+        if BATCHES not in self._handles:
+            try:
+                self._handles[BATCHES] = durable.open_to_append(self._path(BATCHES))
+            except OSError as error:
+                raise AbortedError(f"cannot write to {self.folder}: {error.strerror}") from error
+            self._stack.callback(os.close, self._handles[BATCHES])
+            sync_folder(self.folder)
+        self._pending.append((BATCHES, self._line(event)))
+        await self._settle()
+
     async def add(self, record: Mapping[str, Any]) -> None:
         """Add the one result of a key; it and all events before it are durable on return. Raises AbortedError."""
         key = self.key(record)
@@ -207,7 +260,7 @@ class Journal:
         if self._failure:
             return
         try:
-            for name in (ATTEMPTS, RESULTS):
+            for name in (ATTEMPTS, BATCHES, RESULTS):
                 lines = "".join(line for file, line in batch if file == name)
                 if lines:
                     durable.write_all(self._handles[name], lines.encode("utf-8", "backslashreplace"))
@@ -284,7 +337,7 @@ def resume(
     def prepare() -> None:
         if found := differences(read_manifest(folder)):
             raise UsageError(f"{folder} cannot be resumed, since it is not the same run: {'; '.join(found)}")
-        for name in (ATTEMPTS, RESULTS):
+        for name in (ATTEMPTS, BATCHES, RESULTS):
             durable.repair_last_line(os.path.join(folder, name))
         journal.past = read_past(folder, journal.fields, again)
         journal.results = dict(journal.past.results)

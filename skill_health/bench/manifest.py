@@ -19,7 +19,7 @@ _NAMES = ("name", "prompt_id", "task_id", "spec", "id")
 _COVERED = ("catalogue", "omitted", "prompts", "skills", "staged", "tasks")
 
 
-_OF_THE_DAY = ("max_usd", "price")
+_OF_THE_DAY = ("list_price", "max_usd", "price")
 
 
 def digest(value: Any) -> str:

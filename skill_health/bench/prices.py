@@ -13,14 +13,16 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from skill_health.bench.http.messages import Usage
 from skill_health.bench.manifest import digest
+from skill_health.bench.providers._batch import BatchShares
 from skill_health.bench.providers._load import load_provider
 from skill_health.config.load import users_file
 from skill_health.config.settings import ModelPrice as Override
@@ -36,6 +38,8 @@ PACKAGE = "genai-prices"
 MAX_TOKENS = 10**9
 """Reports of more tokens than this for one call are not believed."""
 
+BATCHED: Mapping[str, str] = MappingProxyType({"processing": "batch"})
+_ALONE: Mapping[str, str] = MappingProxyType({})
 _NANO = Decimal("1e-9")
 _MILLION = Decimal(10**6)
 
@@ -100,6 +104,27 @@ class PriceTable:
             return None
 
         return published(protocol, model, self.base_urls.get(spec.partition(":")[0], ""), self.as_of, self.installed)
+
+    def batch_price_of(self, protocol: str, spec: str, model: str) -> TieredPrice | None:
+        """The same in a batch: the published rate, else the share of the list price that the provider says.
+
+        Of a server of the user's own nobody says a share, so that a batch costs as much as single calls there, unless
+        the user's table does.
+        """
+        own, vendors = self.overrides.get(spec), not self.base_urls.get(spec.partition(":")[0])
+        found = load_provider(protocol).batches
+        shares = found.shares if found and vendors else BatchShares(1.0, 1.0)
+        if own is not None:
+            shares = shares if own.batch is None else BatchShares(own.batch, own.batch)
+            return _shared(_of_override(own), shares, "configuration")
+        address = self.base_urls.get(spec.partition(":")[0], "")
+        alone = self.price_of(protocol, spec, model)
+        if not self.installed or alone is None:
+            return alone
+        batched = published(protocol, model, address, self.as_of, self.installed, BATCHED)
+        if batched is not None:
+            return replace(batched, source=f"{batched.source}, batch")
+        return _shared(alone, shares, alone.source)
 
     def context_of(self, protocol: str, spec: str, model: str) -> int | None:
         """The tokens that a question to a provider's model may have, by the price data; None if unknown."""
@@ -182,6 +207,22 @@ def at_most(price: TieredPrice, input_tokens: int, output_tokens: int) -> float:
     return float((total / _MILLION + _decimal(price.request)).quantize(_NANO, ROUND_CEILING))
 
 
+def _shared(price: TieredPrice, shares: BatchShares, source: str) -> TieredPrice:
+    """The price of a batch, where that is a share of a list price."""
+    rates = (
+        Rates(
+            float(_decimal(rate.input) * _decimal(shares.plain)),
+            float(_decimal(rate.output) * _decimal(shares.plain)),
+            # What has no price of its own there costs as all that is read.
+            float(_decimal(rate.cached) * _decimal(shares.cached if rate.cached < rate.input else shares.plain)),
+            float(_decimal(rate.cache_write) * _decimal(shares.plain)),
+            rate.above,
+        )
+        for rate in price.rates
+    )
+    return TieredPrice(tuple(rates), price.request, f"{source}, {100 * shares.plain:g} % in a batch")
+
+
 def _of_override(own: Override) -> TieredPrice:
     cached = own.input if own.cached is None else own.cached
     stored = own.input if own.cache_write is None else own.cache_write
@@ -201,8 +242,12 @@ def _installed() -> str:
         return ""
 
 
-def published(protocol: str, model: str, base_url: str, as_of: date, version: str) -> TieredPrice | None:
+def published(
+    protocol: str, model: str, base_url: str, as_of: date, version: str, context: Mapping[str, str] = _ALONE
+) -> TieredPrice | None:
     """The price of a model on a day, by its server's address or else by the protocol's own provider.
+
+    `context` is how calls are made, in the data's words.
 
     None if the server, the model or one of the model's two main prices is not in the data.
     """
@@ -210,7 +255,7 @@ def published(protocol: str, model: str, base_url: str, as_of: date, version: st
     if found is None:
         return None
     provider, info = found
-    return price_on(info, as_of, f"{PACKAGE} {version}: {provider}/{info.id}")
+    return price_on(info, as_of, f"{PACKAGE} {version}: {provider}/{info.id}", context)
 
 
 def _published_model(protocol: str, model: str, base_url: str) -> tuple[str, ModelInfo] | None:
@@ -234,16 +279,27 @@ def _vendor(protocol: str) -> str | None:
         return None
 
 
-def price_on(info: ModelInfo, day: date, source: str) -> TieredPrice | None:
-    """The price of one of their models on a day; one that depends on the time of day counts at its highest."""
+def price_on(info: ModelInfo, day: date, source: str, context: Mapping[str, str] = _ALONE) -> TieredPrice | None:
+    """The price of one of their models on a day; one that depends on the time of day counts at its highest.
+
+    None where the data has no price for calls that are made like this.
+    """
+    if context and not _tells(info, context):
+        return None
     midnight = datetime.combine(day, time(), UTC)
     seen: list[ModelPrice] = []
     for half_hours in range(48):
-        found = info.get_prices(midnight + timedelta(minutes=30 * half_hours))
+        moment = midnight + timedelta(minutes=30 * half_hours)
+        found = info.get_prices(moment, dict(context)) if context else info.get_prices(moment)
         if found not in seen:
             seen.append(found)
     known = [price for found in seen if (price := _converted(found, source)) is not None]
     return _dearest(known) if known and len(known) == len(seen) else None
+
+
+def _tells(info: ModelInfo, context: Mapping[str, str]) -> bool:
+    """Whether the installed data tells such calls of a model from others; older data does of none."""
+    return any(dict(variant.when) == dict(context) for variant in getattr(info, "price_variants", None) or ())
 
 
 @cache

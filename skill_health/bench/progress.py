@@ -32,7 +32,7 @@ WINDOW = 200
 class Progress:
     """Counts outcomes and shows them. `fine` are the outcomes that are not failures; the others are shown by kind.
 
-    `what` stands in front of each line, for what is no run by itself.
+    `what` stands in front of each line, for what is no run by itself. `aside` says what else is under way.
     """
 
     def __init__(
@@ -49,6 +49,7 @@ class Progress:
         self.total, self.done = total, done
         self._stream = None if quiet else stream
         self._live = bool(self._stream and self._stream.isatty() and os.environ.get("TERM") != "dumb")
+        self.aside: Callable[[], str] = lambda: ""
         self._fine, self._clock, self._what = frozenset(fine), clock, what
         self._kinds: Counter[str] = Counter()
         self._seen, self._width = 0, 0
@@ -100,13 +101,23 @@ class Progress:
         """The line shown: done and total, time left, dollars so far, failures by kind with their share."""
         share = f"{100 * self.done // self.total} %" if self.total else "100 %"
         parts = [f"{self._what}{self.done}/{self.total} ({share})"]
-        if 0 < self.done < self.total and (left := self._left()) is not None:
+        aside = self.aside()
+        if not aside and 0 < self.done < self.total and (left := self._left()) is not None:
             parts.append(f"{duration(left)} left")
         if self._spent is not None:
             parts.append(f"${self._spent:.4f}")
+        parts += [aside] if aside else []
         failed = sorted((kind, count) for kind, count in self._kinds.items() if kind not in self._fine)
         parts += [f"{clean(kind)} {count} ({100 * count / self._seen:.1f} %)" for kind, count in failed]
         return "  ".join(parts)
+
+    def tell(self, line: str) -> None:
+        """Write a line of its own, before the progress goes on."""
+        if self._live and self._width:
+            room = max(20, shutil.get_terminal_size().columns - 1)
+            self._write("\r" + " " * min(self._width, room) + "\r")
+            self._width = 0
+        self._write(clean(line) + "\n")
 
     def close(self) -> None:
         """End the line; nothing is shown afterwards."""

@@ -110,12 +110,16 @@ class Provider(NamedTuple):
 
 
 class ModelPrice(NamedTuple):
-    """US dollars per million tokens of one model; `cached` and `cache_write` cost as `input` where they are None."""
+    """US dollars per million tokens of one model; `cached` and `cache_write` cost as `input` where they are None.
+
+    `batch` is the part of that which calls in a batch cost.
+    """
 
     input: float
     output: float
     cached: float | None = None
     cache_write: float | None = None
+    batch: float | None = None
 
 
 class RouterSettings(NamedTuple):

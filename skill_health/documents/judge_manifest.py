@@ -69,7 +69,9 @@ class FrozenJudge(OpenRecord, frozen=True, kw_only=True):
     base_url: str
     """Its server."""
     price: Mapping[str, Any] | None
-    """Its price; null where none is known."""
+    """Its price, in a batch where it is asked in batches; null where none is known."""
+    batch: bool = False
+    """Whether it is asked in its provider's batches."""
     agent: FrozenJudgeAgent | None = None
     """The agent's program, where the judge is an agent with tools and no model alone."""
 

@@ -63,6 +63,8 @@ class JudgedCall(OpenRecord, frozen=True, kw_only=True, omit_defaults=False):
     """Why there is no answer, in one line."""
     taken_from: str | UnsetType = UNSET
     """The judging that asked, where the answer was taken over from one of a run that this one extends."""
+    batch: str | UnsetType = UNSET
+    """Our name of the batch that the last attempt was part of, as in batches.jsonl; only there."""
 
     @property
     def scored(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from skill_health.documents._record import Amount, Count, OpenRecord, TokenUsage
 from skill_health.documents.router_result import Status
@@ -39,6 +39,8 @@ class AttemptReply(OpenRecord, frozen=True, kw_only=True, omit_defaults=False):
     """end: why there is no answer, in one line."""
     stop: Literal["", "quota", "auth"] = ""
     """end: what ends the whole run (quota, auth), or empty."""
+    batch: str | UnsetType = UNSET
+    """Our name of the batch that the request was part of, as in batches.jsonl; only there."""
 
 
 class ModelAttempt(AttemptReply, frozen=True, kw_only=True, omit_defaults=True):

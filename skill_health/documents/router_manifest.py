@@ -74,6 +74,8 @@ class RouterManifest(OpenRecord, frozen=True, kw_only=True, omit_defaults=False)
     """Skills whose files say what their descriptions lack."""
     retrieval: FrozenRetrieval | UnsetType = UNSET
     """What was retrieved for each prompt, where a model sees only that."""
+    batch: bool | UnsetType = UNSET
+    """True where the models of providers were asked in batches."""
 
 
 class FrozenTemplate(OpenRecord, frozen=True, kw_only=True):
@@ -115,7 +117,9 @@ class FrozenRouter(OpenRecord, frozen=True, kw_only=True):
     settings: Mapping[str, Any]
     """What else is needed to repeat its answers: versions, thresholds, limits."""
     price: Mapping[str, Any] | None
-    """Its prices; null where none is known or needed."""
+    """Its prices, in a batch where it is asked in batches; null where none is known or needed."""
+    list_price: Mapping[str, Any] | UnsetType = UNSET
+    """The prices of a call by itself, of a model that is asked in batches."""
 
 
 class CatalogueSkill(OpenRecord, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from skill_health.documents._record import Amount, Count, OpenRecord, Share, TokenUsage
 
@@ -61,6 +61,8 @@ class RoutingResult(OpenRecord, frozen=True, omit_defaults=False):
     """What all attempts cost; null where no price or no usage is known."""
     error: str = ""
     """Why there is no answer, in one line."""
+    batch: str | UnsetType = UNSET
+    """Our name of the batch that the last attempt was part of, as in batches.jsonl; only there."""
 
     @property
     def key(self) -> tuple[str, str, int]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import judge_runs
 import pytest
+from batch_server import BatchProvider
 from click.testing import CliRunner, Result
 from judge_made import criterion, parts_of, reply, rubric
 from judge_runs import (
@@ -30,6 +31,7 @@ from loopback import Loopback, Reaction, Seen, answer, failure
 from nursery import finish, interrupt_twice, python, rows, start, wait_until
 from run_made import TASKS, write_collection
 
+from skill_health.bench.run import desk
 from skill_health.cli import main
 from skill_health.core.validation import problems
 from skill_health.documents.effect_criteria import CriterionVerdict
@@ -104,6 +106,32 @@ def test_every_protocol_carries_the_rules_apart_from_the_evidence(tmp_path: Path
     assert {trial["weighted"] for trial in report_of(tmp_path)["trials"]} == {18.75, 100.0}
     for seen in server.seen:
         assert RULES.split("\n")[0] in json.dumps(seen.body) and RULES.split("\n")[0] not in seen.text
+
+
+@pytest.mark.parametrize("protocol", ["openai", "openai-responses", "anthropic", "gemini"])
+def test_votes_go_in_a_batch_at_its_price_and_the_verdicts_are_the_same(
+    tmp_path: Path, protocol: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desk, "LOOKS", (0.01,))
+    make_run(tmp_path / "reports")
+    provider = BatchProvider(lambda call: reply(call.text))
+    text = settings("URL", "one").replace('protocol = "openai"', f'protocol = "{protocol}"') + "batch = 0.5\n"
+    with Loopback(provider.react) as server:
+        (tmp_path / "p.toml").write_text(text.replace("URL", server.url), "utf-8")
+        given = ["last", "--judges", "one:m", *FAMILIES, "--config", "p.toml", *CAP, "--quiet", "--batch"]
+        done = CliRunner().invoke(command.command, given, standalone_mode=False)
+    assert done.exit_code == 0 and done.exception is None, done.output
+    folder = the_judging(tmp_path)
+    assert provider.alone == 0 and [len(batch.calls) for batch in provider.batches] == [CALLS]
+    assert {trial["weighted"] for trial in report_of(tmp_path)["trials"]} == {18.75, 100.0}
+    assert report_of(tmp_path)["cost_usd"] == pytest.approx(CALLS * 150 * 10 / 1e6 / 2)
+    results = rows(folder / "results.jsonl")
+    assert len({row["batch"] for row in results}) == 1 and len(results) == CALLS
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["models"][0]["batch"] is True
+    for name, kind in (("attempts", "judging-attempt"), ("results", "judging-result"), ("batches", "model-batch")):
+        assert [each for row in rows(folder / f"{name}.jsonl") for each in problems(kind, row)] == []
+    assert list(problems("judging-manifest", manifest)) == []
 
 
 @pytest.mark.slow

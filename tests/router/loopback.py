@@ -237,7 +237,7 @@ def _prompt(protocol: str, body: Any) -> str:
 
 def _seen(number: int, method: str, path: str, headers: Mapping[str, str], raw: bytes) -> Seen:
     protocol = _protocol(path.partition("?")[0])
-    body = json.loads(raw) if raw else None
+    body = json.loads(raw) if raw and "json" in headers.get("content-type", "json") else None
     named = re.search(r"/models/([^:]+):", path)
     model = named[1] if named else (body or {}).get("model", "")
     return Seen(

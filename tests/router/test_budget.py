@@ -124,3 +124,25 @@ def test_what_was_not_reserved_is_not_charged() -> None:
         Budget(-1, None)
     with pytest.raises(ValueError, match="counts from 0"):
         Budget(None, None, attempts=-1)
+
+
+@given(st.lists(st.tuples(DOLLARS, st.booleans()), max_size=20), DOLLARS)
+def test_what_is_in_batches_is_held_and_what_was_never_made_is_given_back(
+    calls: list[tuple[float, bool]], cap: float
+) -> None:
+    budget = Budget(None, cap, attempts=len(calls))
+    for usd, _ in calls:
+        budget.hold(usd)
+    held = sum(usd for usd, _ in calls)
+    assert budget.reserved == pytest.approx(held, abs=1e-7) and budget.spent == 0
+    assert budget.reserve(cap + 1.0) is False
+    for usd, made in calls:
+        if made:
+            budget.charge(usd, None)
+        else:
+            budget.release(usd)
+    assert budget.attempts == sum(made for _, made in calls)
+    assert budget.reserved == 0
+    assert budget.spent == pytest.approx(sum(usd for usd, made in calls if made), abs=1e-7)
+    with pytest.raises(ValueError):
+        budget.release(0.5)

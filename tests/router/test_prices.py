@@ -237,3 +237,57 @@ def test_flat_prices_agree_with_the_packages_own_arithmetic() -> None:
         )
         price = price_table(RouterSettings()).price_of(protocol, f"{protocol}:{model}", model)
         assert math.isclose(cost(price, usage) or 0, float(theirs.total_price), abs_tol=1e-9)
+
+
+def halved(rate: Rates, cached: float) -> Rates:
+    return Rates(rate.input / 2, rate.output / 2, cached, rate.cache_write / 2, rate.above)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "model", "cached"),
+    [
+        pytest.param("openai", "gpt-5-mini", 0.5, id="OpenAI"),
+        pytest.param("openai-responses", "gpt-5-mini", 0.5, id="OpenAI, the other protocol"),
+        pytest.param("anthropic", "claude-sonnet-4-5", 0.5, id="Anthropic: also what a cache saves"),
+        pytest.param("gemini", "gemini-2.5-flash", 1.0, id="Google: what is cached costs as much"),
+    ],
+)
+def test_a_batch_costs_half_of_the_published_price(protocol: str, model: str, cached: float) -> None:
+    table = price_table(RouterSettings(), DAY)
+    alone = table.price_of(protocol, f"{protocol}:{model}", model)
+    batched = table.batch_price_of(protocol, f"{protocol}:{model}", model)
+    assert alone and batched and batched.source.endswith("batch")
+    assert batched.rates == tuple(halved(rate, rate.cached * cached) for rate in alone.rates)
+
+
+def test_a_model_whose_batches_the_data_says_nothing_of_costs_what_its_vendor_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So it is for older data, which has no prices of batches at all."""
+    table = price_table(RouterSettings(), DAY)
+    monkeypatch.setattr(prices, "_tells", lambda info, context: False)
+    for protocol, model, share in (("openai", "gpt-5-mini", 1.0), ("anthropic", "claude-sonnet-4-5", 0.5)):
+        alone = table.price_of(protocol, f"{protocol}:{model}", model)
+        batched = table.batch_price_of(protocol, f"{protocol}:{model}", model)
+        assert alone and batched and batched.source == f"{alone.source}, 50 % in a batch"
+        assert batched.rates == tuple(halved(rate, rate.cached * share) for rate in alone.rates)
+    assert table.batch_price_of("openai", "openai:nobody-has-this", "nobody-has-this") is None
+
+
+def test_a_batch_at_a_server_of_ones_own_costs_what_the_table_says() -> None:
+    own = {
+        "here:a": Override(4, 8),
+        "here:b": Override(4, 8, 1, 5, 0.25),
+        "fast:a": Override(4, 8, 1),
+        "fast:b": Override(4, 8),
+    }
+    table = price_table(RouterSettings(providers=SERVERS, prices=own), DAY)
+    found = {spec: table.batch_price_of("openai", spec, spec[-1]) for spec in own}
+    rates = {spec: price.rates for spec, price in found.items() if price}
+    assert rates == {
+        "here:a": (Rates(4, 8, 4, 4),),
+        "here:b": (Rates(1, 2, 0.25, 1.25),),
+        "fast:a": (Rates(2, 4, 1, 2),),
+        # What is read from a cache costs as all that is read: half, too.
+        "fast:b": (Rates(2, 4, 2, 2),),
+    }

@@ -241,3 +241,21 @@ def test_work_that_fails_ends_the_looking_with_it() -> None:
         return len(asyncio.all_tasks())
 
     assert asyncio.run(both()) == 1
+
+
+def test_what_is_under_way_elsewhere_takes_the_place_of_the_time_left() -> None:
+    stream = Terminal()
+    with Progress(4, stream, clock=Clock()) as progress:
+        progress.update("finished", 0.5)
+        assert "left" in progress.line()
+        progress.aside = lambda: "batches: 1 with 3 calls, 0 over"
+        assert progress.line() == "1/4 (25 %)  $0.5000  batches: 1 with 3 calls, 0 over"
+        progress.tick()
+        progress.tell("batch \x1b[31mb1 handed in")
+        progress.update("finished")
+    shown = screen(stream.getvalue())
+    assert shown[0].startswith("batch ") and "\x1b" not in stream.getvalue()
+    assert shown[1].startswith("2/4")
+    quiet = io.StringIO()
+    Progress(4, quiet, quiet=True).tell("nothing")
+    assert quiet.getvalue() == ""

@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import httpx
@@ -15,7 +16,8 @@ from skill_health.bench.budget import may_send_again, not_charged
 from skill_health.bench.http.connection import ConnectionPerCall
 from skill_health.bench.http.endpoint import Endpoint
 from skill_health.bench.http.failures import Failure, judge
-from skill_health.bench.http.fetch import Fetched, fetch, is_json_type, parsed
+from skill_health.bench.http.fetch import Fetched, fetch, is_json_type
+from skill_health.bench.http.json_values import parsed
 from skill_health.bench.http.messages import Completion, Conversation
 from skill_health.bench.http.pacing import MAX_WAIT, STEPS, CallWindow, Pace, asked_wait, backoff, costs_of, stretched
 from skill_health.bench.providers._api import ProviderProtocol
@@ -24,13 +26,10 @@ from skill_health.bench.redact import Scrubber
 
 def read(protocol: ProviderProtocol, fetched: Fetched, scrub: Scrubber, now: float) -> Completion | Failure:
     """Read an answer; every text of a completion is without the key. `now` is in seconds since 1970."""
-    data = parsed(fetched.body)
-    if fetched.status >= 400:
-        said = None if isinstance(data, Failure) else data
-        return judge(fetched.status, said, asked_wait(fetched.headers, said, now))
     kind = fetched.headers.get("content-type", "")
-    if not is_json_type(kind):
+    if fetched.status < 400 and not is_json_type(kind):
         return Failure("fatal", f"sent {kind.partition(';')[0][:60]}, not JSON: base-url may be that of something else")
+    data = read_body(fetched, now)
     if isinstance(data, Failure):
         return data
     if not isinstance(data, dict):
@@ -44,13 +43,23 @@ def read(protocol: ProviderProtocol, fetched: Fetched, scrub: Scrubber, now: flo
     if isinstance(found, Failure):
         return found
     ids = [fetched.headers[name] for name in protocol.request_ids if fetched.headers.get(name)]
-    return _scrubbed(replace(found, request_id=ids[0] if ids else found.request_id), scrub)
+    return scrub_completion(replace(found, request_id=ids[0] if ids else found.request_id), scrub)
+
+
+def read_body(fetched: Fetched, now: float) -> Any | Failure:
+    """The JSON of an answer, or what its status means where that is an error."""
+    data = parsed(fetched.body)
+    if fetched.status < 400:
+        return data
+    said = None if isinstance(data, Failure) else data
+    return judge(fetched.status, said, asked_wait(fetched.headers, said, now))
 
 
 _STATUS = {"rate_limit_exceeded": 429, "server_error": 500, "insufficient_quota": 429}
 
 
-def _scrubbed(found: Completion, scrub: Scrubber) -> Completion:
+def scrub_completion(found: Completion, scrub: Scrubber) -> Completion:
+    """An answer without the key in any of its texts."""
     calls = tuple(
         replace(
             call, raw=scrub.text(call.raw), arguments=scrub.deep(call.arguments), call_id=scrub.text(call.call_id, 200)

@@ -23,13 +23,14 @@ fatal: this call has failed."""
 class Failure:
     """Why there is no answer. `message` follows the server's name; `wait` is the wait the server asks for, in seconds.
 
-    `status` is the HTTP status if the server answered with an error, else 0.
+    `status` is the HTTP status if the server answered with an error, else 0. `sent`: it may have got the request.
     """
 
     kind: Kind
     message: str
     wait: float | None = None
     status: int = 0
+    sent: bool = True
 
     @property
     def crowded(self) -> bool:

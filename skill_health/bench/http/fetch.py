@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 from urllib.parse import urlsplit
 
 import httpx
@@ -51,48 +49,10 @@ def too_large(limit: int) -> Failure:
     return Failure("fatal", f"sent more than {limit:,} bytes, the most that is read of one answer")
 
 
-def parsed(data: bytes) -> Any | Failure:
-    """The JSON value; NaN and numbers beyond a double are None, as they cannot be written again.
-
-    A key that stands twice in one object is a failure: one of its two values would be taken at random.
-    """
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        return Failure("fatal", f"sent an answer that is not UTF-8 (byte {error.start:,})")
-    try:
-        return json.loads(text, parse_constant=lambda _: None, parse_float=_finite, object_pairs_hook=_unique)
-    except RecursionError:
-        return Failure("fatal", "sent JSON that is nested too deeply")
-    except _RepeatedKeyError:
-        return Failure("fatal", "sent JSON in which a key stands twice in one object")
-    except ValueError as error:
-        # A connection that was cut looks like this too, if the length of the body was not given.
-        if isinstance(error, json.JSONDecodeError):
-            return Failure("costly", "sent an answer that is not JSON, or was cut short")
-        return Failure("costly", "sent JSON with a number of too many digits")
-
-
 def is_json_type(content_type: str) -> bool:
     """Whether a Content-Type says JSON; if it is missing, the body decides."""
     kind = content_type.partition(";")[0].strip().lower()
     return kind in ("", "application/json", "text/json") or kind.endswith("+json")
-
-
-class _RepeatedKeyError(Exception):
-    """A key stands twice in one JSON object."""
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise _RepeatedKeyError
-    return found
-
-
-def _finite(text: str) -> float | None:
-    value = float(text)
-    return value if math.isfinite(value) else None
 
 
 BODY_LIMIT = 8 << 20
@@ -176,9 +136,9 @@ def judge_connection(error: httpx.HTTPError | OSError, begun: bool) -> Failure:
     if "CERTIFICATE_VERIFY_FAILED" in reason:
         return Failure("fatal", f"has a certificate that cannot be trusted ({reason})")
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-        return Failure("retry", f"cannot be reached ({reason or 'no connection in time'})")
+        return Failure("retry", f"cannot be reached ({reason or 'no connection in time'})", sent=False)
     if isinstance(error, httpx.LocalProtocolError | httpx.UnsupportedProtocol):
-        return Failure("fatal", f"cannot be asked ({reason})")
+        return Failure("fatal", f"cannot be asked ({reason})", sent=False)
     if isinstance(error, httpx.RemoteProtocolError):
         return Failure("costly" if begun else "retry", f"broke the rules of HTTP ({reason})")
     return Failure(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+from skill_health.bench.http.failures import Failure
 
 MOST = 10**9
 """A number larger than this is not a number of tokens."""
@@ -81,3 +84,41 @@ def without(schema: Any, keywords: Iterable[str]) -> Any:
         for key, value in schema.items()
         if key not in dropped
     }
+
+
+def parsed(data: bytes) -> Any | Failure:
+    """The JSON value; NaN and numbers beyond a double are None, as they cannot be written again.
+
+    A key that stands twice in one object is a failure: one of its two values would be taken at random.
+    """
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        return Failure("fatal", f"sent an answer that is not UTF-8 (byte {error.start:,})")
+    try:
+        return json.loads(text, parse_constant=lambda _: None, parse_float=_finite, object_pairs_hook=_unique)
+    except RecursionError:
+        return Failure("fatal", "sent JSON that is nested too deeply")
+    except _RepeatedKeyError:
+        return Failure("fatal", "sent JSON in which a key stands twice in one object")
+    except ValueError as error:
+        # A connection that was cut looks like this too, if the length of the body was not given.
+        if isinstance(error, json.JSONDecodeError):
+            return Failure("costly", "sent an answer that is not JSON, or was cut short")
+        return Failure("costly", "sent JSON with a number of too many digits")
+
+
+class _RepeatedKeyError(Exception):
+    """A key stands twice in one JSON object."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _RepeatedKeyError
+    return found
+
+
+def _finite(text: str) -> float | None:
+    value = float(text)
+    return value if math.isfinite(value) else None

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from skill_health.bench.http.failures import Failure
 from skill_health.bench.http.json_values import objects
 from skill_health.bench.http.messages import Completion, Conversation, Outgoing, Usage
+from skill_health.bench.providers._batch import BatchProtocol
 from skill_health.text.patterns import lazy
 
 UNSAID = 131_072
@@ -97,6 +98,8 @@ class ProviderProtocol(ABC):
     """The environment variable that holds the key of the vendor's own server."""
     price_vendor: str = ""
     """The vendor's name in the data of genai-prices; "" if it is not there."""
+    batches: BatchProtocol | None = None
+    """How it takes calls in batches; None where it does not."""
     version: str = "/v1"
     """The prefix of a path if the base URL names no API version itself."""
     request_ids: tuple[str, ...] = ("x-request-id",)

@@ -5,11 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
-from skill_health.bench.http.failures import Failure
+from skill_health.bench.http.failures import Failure, judge
 from skill_health.bench.http.json_values import added, count, mapping, objects, optional, part_of, text, without
 from skill_health.bench.http.messages import Completion, Conversation, End, Outgoing, ToolCall, Turn, Usage
 from skill_health.bench.providers._api import MODEL_NAME, ProviderProtocol, RoutePattern
+from skill_health.bench.providers._batch import (
+    BatchAnswer,
+    BatchProtocol,
+    BatchRequest,
+    BatchShares,
+    BatchState,
+    describe,
+    is_batch_id,
+    no_batch,
+    read_answer,
+)
 
 _VERSION = "2023-06-01"
 _ENDS: Mapping[str, End] = {
@@ -28,9 +40,104 @@ _ERRORS = {
 }
 
 
+_STATUSES = {
+    **{kind: status for status, kind in _ERRORS.items()}, "billing_error": 402, "permission_error": 403,
+    "rate_limit_error": 429, "api_error": 500, "timeout_error": 504, "overloaded_error": 529,
+}  # fmt: skip
+
+
+class AnthropicBatches(BatchProtocol):
+    """Message Batches: all calls in one request, answers as JSON lines in any order. A batch has no name.
+
+    Read from the vendor's reference, 2026-11: half the list price, also of what is read from a cache or written to one;
+    what errs, expires or is cancelled is not charged.
+    """
+
+    most_requests = 100_000
+    most_bytes = 256_000_000
+    shares = BatchShares(0.5, 0.5)
+    headers = {"anthropic-version": _VERSION}  # noqa: RUF012 - nobody changes it
+
+    def write_call(self, custom_id: str, outgoing: Outgoing) -> bytes:
+        """One element of the list, with what separates it from the next."""
+        call = {"custom_id": custom_id, "params": outgoing.body}
+        return json.dumps(call, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b","
+
+    def create(
+        self, protocol: ProviderProtocol, base_url: str, name: str, model: str, calls: Sequence[bytes], file: str
+    ) -> BatchRequest:
+        """All calls in one body."""
+        content = b'{"requests":[' + b"".join(calls)[:-1] + b"]}"
+        return BatchRequest(protocol.place_path(base_url, "/messages/batches"), "POST", content)
+
+    def read_state(self, protocol: ProviderProtocol, base_url: str, data: Any) -> BatchState | Failure:
+        """Read a batch object. Its results are where the reference says: an address in an answer could be anyone's."""
+        given = mapping(data)
+        batch_id, word = given.get("id"), text(given.get("processing_status"))
+        if not is_batch_id(batch_id) or not word:
+            return no_batch("batch")
+        counts = mapping(given.get("request_counts"))
+        numbers = {
+            name: count(counts.get(name)) or 0 for name in ("processing", "succeeded", "errored", "canceled", "expired")
+        }
+        results = protocol.place_path(base_url, f"/messages/batches/{quote(str(batch_id), safe='')}/results")
+        return BatchState(
+            batch_id=str(batch_id),
+            phase="ended" if word == "ended" else "waiting",
+            word=word,
+            total=sum(numbers.values()) if counts else None,
+            done=numbers["succeeded"],
+            failed=numbers["errored"] + numbers["canceled"] + numbers["expired"],
+            created=text(given.get("created_at")),
+            results=(BatchRequest(results),),
+            cancelled=bool(given.get("cancel_initiated_at")),
+        )
+
+    def look(self, protocol: ProviderProtocol, base_url: str, batch_id: str) -> BatchRequest:
+        """Ask for one batch."""
+        return BatchRequest(protocol.place_path(base_url, f"/messages/batches/{quote(batch_id, safe='')}"))
+
+    def cancel(self, protocol: ProviderProtocol, base_url: str, batch_id: str) -> BatchRequest:
+        """Cancel one batch."""
+        return BatchRequest(
+            protocol.place_path(base_url, f"/messages/batches/{quote(batch_id, safe='')}/cancel"), "POST"
+        )
+
+    def page(self, protocol: ProviderProtocol, base_url: str, after: str) -> BatchRequest:
+        """A page of 100."""
+        more = f"&after_id={quote(after, safe='')}" if after else ""
+        return BatchRequest(protocol.place_path(base_url, "/messages/batches") + f"?limit=100{more}")
+
+    def read_page(self, protocol: ProviderProtocol, base_url: str, data: Any) -> tuple[list[BatchState], str]:
+        """Read a page."""
+        given = mapping(data)
+        read = [self.read_state(protocol, base_url, each) for each in objects(given.get("data"))]
+        found = [state for state in read if isinstance(state, BatchState)]
+        return found, found[-1].batch_id if found and given.get("has_more") is True else ""
+
+    def read_line(self, protocol: ProviderProtocol, line: Mapping[str, Any]) -> BatchAnswer:
+        """Read a line of the results."""
+        custom_id, result = text(line.get("custom_id")), mapping(line.get("result"))
+        kind = result.get("type")
+        if kind == "succeeded":
+            return BatchAnswer(custom_id, read_answer(protocol, result.get("message")))
+        if kind == "canceled":
+            return BatchAnswer(
+                custom_id, Failure("retry", "did not come to this call before its batch was cancelled"), True
+            )
+        if kind == "expired":
+            return BatchAnswer(custom_id, Failure("retry", "did not come to this call before its batch expired"))
+        error = mapping(result.get("error"))
+        inner = mapping(error.get("error")) or error
+        if kind == "errored" and (status := _STATUSES.get(text(inner.get("type")))):
+            return BatchAnswer(custom_id, judge(status, {"error": dict(inner)}))
+        return BatchAnswer(custom_id, Failure("costly", f"failed this call: {describe(inner)}"))
+
+
 class AnthropicMessages(ProviderProtocol):
     """The Messages API."""
 
+    batches = AnthropicBatches()
     title = "Anthropic's Messages API"
     base_url = "https://api.anthropic.com"
     key_env = "ANTHROPIC_API_KEY"

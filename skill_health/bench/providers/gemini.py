@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from skill_health.bench.http.failures import Failure
-from skill_health.bench.http.json_values import added, count, mapping, objects, optional, part_of, text, without
+from skill_health.bench.http.failures import Failure, judge
+from skill_health.bench.http.json_values import added, count, mapping, objects, optional, parsed, part_of, text, without
 from skill_health.bench.http.messages import Completion, Conversation, End, Outgoing, ToolCall, Turn, Usage
 from skill_health.bench.providers._api import CallRequest, ProviderProtocol, RequestFields, RoutePattern, normalize_name
+from skill_health.bench.providers._batch import (
+    BatchAnswer,
+    BatchProtocol,
+    BatchRequest,
+    BatchShares,
+    BatchState,
+    describe,
+    is_batch_id,
+    no_batch,
+    read_answer,
+)
 
 _BLOCKED = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "LANGUAGE")
 _ENDS: Mapping[str, End] = {"MAX_TOKENS": "truncated", **dict.fromkeys(_BLOCKED, "refusal")}
@@ -27,9 +38,149 @@ _ERRORS = {
 }
 
 
+# The codes of google.rpc.Code, which errors of single calls have.
+_CANCELLED = 1
+_RPC = {
+    3: 400,
+    4: 504,
+    5: 404,
+    6: 409,
+    7: 403,
+    8: 429,
+    9: 400,
+    10: 409,
+    11: 400,
+    12: 501,
+    13: 500,
+    14: 503,
+    16: 401,
+}
+_FOLDER = "batches/"
+
+
+class GeminiBatches(BatchProtocol):
+    """The method `batchGenerateContent`, with the calls and their answers within the operation, each with its key.
+
+    Read from the vendor's reference, 2026-11: at most 20 MB in one request, half the list price of what is read and
+    written, and the whole price of what comes from a cache. A batch that expires after 48 hours has no results.
+    """
+
+    most_requests = 50_000
+    most_bytes = 20_000_000
+    shares = BatchShares(0.5, 1.0)
+
+    def write_call(self, custom_id: str, outgoing: Outgoing) -> bytes:
+        """One element of the list, with what separates it from the next."""
+        call = {"request": outgoing.body, "metadata": {"key": custom_id}}
+        return json.dumps(call, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b","
+
+    def create(
+        self, protocol: ProviderProtocol, base_url: str, name: str, model: str, calls: Sequence[bytes], file: str
+    ) -> BatchRequest:
+        """All calls in one body, to one model."""
+        content = b'{"batch":{"display_name":%s,"input_config":{"requests":{"requests":[%s]}}}}' % (
+            json.dumps(name).encode(), b"".join(calls)[:-1],
+        )  # fmt: skip
+        path = model if "/" in model else f"models/{model}"
+        return BatchRequest(protocol.place_path(base_url, f"/{quote(path)}:batchGenerateContent"), "POST", content)
+
+    def read_state(self, protocol: ProviderProtocol, base_url: str, data: Any) -> BatchState | Failure:
+        """Read an operation. One that has succeeded is over only when its answers are there."""
+        given = mapping(data)
+        about = mapping(given.get("metadata"))
+        name = text(given.get("name"))
+        batch_id, word = name.removeprefix(_FOLDER), text(about.get("state")) or text(given.get("state"))
+        if not name.startswith(_FOLDER) or not is_batch_id(batch_id):
+            return no_batch("batch")
+        state, done = word.rpartition("_")[2], given.get("done") is True
+        error = given.get("error")
+        ended = state in ("CANCELLED", "EXPIRED") or (state == "SUCCEEDED" and (done or _inlined(given) is not None))
+        failed = state == "FAILED" or (done and bool(error) and not ended)
+        stats = {name: _whole(about, f"{name}RequestCount") for name in ("successful", "failed")}
+        return BatchState(
+            batch_id=batch_id,
+            phase="failed" if failed else "ended" if ended or done else "waiting",
+            word=word,
+            name=text(about.get("displayName")),
+            total=_whole(about, "requestCount"),
+            done=stats["successful"] or 0,
+            failed=stats["failed"] or 0,
+            created=text(about.get("createTime")),
+            results=(self.look(protocol, base_url, batch_id),) if state != "EXPIRED" else (),
+            error=_judged(error) if failed else None,
+            expired=state == "EXPIRED",
+            cancelled=state == "CANCELLED",
+        )
+
+    def look(self, protocol: ProviderProtocol, base_url: str, batch_id: str) -> BatchRequest:
+        """Ask for one operation, which has the answers in it at the end."""
+        return BatchRequest(protocol.place_path(base_url, f"/{_FOLDER}{quote(batch_id, safe='')}"))
+
+    def cancel(self, protocol: ProviderProtocol, base_url: str, batch_id: str) -> BatchRequest:
+        """Cancel one batch."""
+        path = protocol.place_path(base_url, f"/{_FOLDER}{quote(batch_id, safe='')}:cancel")
+        return BatchRequest(path, "POST", b"{}")
+
+    def page(self, protocol: ProviderProtocol, base_url: str, after: str) -> BatchRequest:
+        """A page of 100."""
+        more = f"&pageToken={quote(after, safe='')}" if after else ""
+        return BatchRequest(protocol.place_path(base_url, "/batches") + f"?pageSize=100{more}")
+
+    def read_page(self, protocol: ProviderProtocol, base_url: str, data: Any) -> tuple[list[BatchState], str]:
+        """Read a page."""
+        given = mapping(data)
+        read = [self.read_state(protocol, base_url, each) for each in objects(given.get("operations"))]
+        return [state for state in read if isinstance(state, BatchState)], text(given.get("nextPageToken"))
+
+    def read_results(self, protocol: ProviderProtocol, data: bytes) -> Iterator[BatchAnswer | Failure]:
+        """Read the answers in an operation."""
+        found = parsed(data)
+        if isinstance(found, Failure):
+            yield found
+            return
+        for each in objects(_inlined(mapping(found))):
+            yield self.read_line(protocol, each)
+
+    def read_line(self, protocol: ProviderProtocol, line: Mapping[str, Any]) -> BatchAnswer:
+        """Read one answer. The place in the list says nothing: only the key does."""
+        custom_id, error = text(mapping(line.get("metadata")).get("key")), line.get("error")
+        if error and mapping(error).get("code") in (_CANCELLED, 499):
+            return BatchAnswer(
+                custom_id, Failure("retry", "did not come to this call before its batch was cancelled"), True
+            )
+        if error:
+            return BatchAnswer(custom_id, _judged(error))
+        return BatchAnswer(custom_id, read_answer(protocol, line.get("response")))
+
+
+def _inlined(given: Mapping[str, Any]) -> Any:
+    """The list of answers in an operation, wherever it stands; None where there is none."""
+    output = mapping(mapping(given.get("metadata")).get("output"))
+    for holder in (mapping(given.get("response")), output):
+        found = holder.get("inlinedResponses")
+        found = found.get("inlinedResponses") if isinstance(found, dict) else found
+        if isinstance(found, list):
+            return found
+    return None
+
+
+def _whole(about: Mapping[str, Any], name: str) -> int | None:
+    """A count, which Google writes as text."""
+    value = mapping(about.get("batchStats")).get(name)
+    return count(int(value)) if isinstance(value, str) and value.isdecimal() and len(value) < 12 else count(value)
+
+
+def _judged(error: Any) -> Failure:
+    given = mapping(error)
+    code = count(given.get("code")) or 0
+    status = code if code >= 400 else _RPC.get(code)
+    return judge(status, {"error": dict(given)}) if status else Failure("costly", f"failed: {describe(given)}")
+
+
 class GeminiContent(ProviderProtocol):
     """The method `generateContent`. The key goes into a header: a URL ends up in logs."""
 
+    batches = GeminiBatches()
     title = "Google's Gemini API"
     base_url = "https://generativelanguage.googleapis.com"
     key_env = "GEMINI_API_KEY"

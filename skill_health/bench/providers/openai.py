@@ -5,11 +5,13 @@ Read from the vendors' references, 2026-11. `temperature` is never sent: newer m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
-from skill_health.bench.http.failures import Failure
+from skill_health.bench.http.failures import Failure, judge
 from skill_health.bench.http.json_values import (
     added,
     arguments,
@@ -23,6 +25,17 @@ from skill_health.bench.http.json_values import (
 )
 from skill_health.bench.http.messages import Completion, Conversation, End, Outgoing, ToolCall, Turn, Usage
 from skill_health.bench.providers._api import MODEL_NAME, ProviderProtocol, RoutePattern
+from skill_health.bench.providers._batch import (
+    BatchAnswer,
+    BatchProtocol,
+    BatchRequest,
+    BatchShares,
+    BatchState,
+    describe,
+    is_batch_id,
+    no_batch,
+    read_answer,
+)
 
 REFUSED_KEYWORDS = ("$schema", "$id", "uniqueItems")
 """Keywords that the strict mode of structured output does not accept."""
@@ -30,6 +43,131 @@ MODELS = RoutePattern("models", "GET", rf"/models(?:/{MODEL_NAME})?")
 _ENDS: Mapping[str, End] = {"length": "truncated", "content_filter": "refusal", "tool_calls": "tools"}
 # OpenAI's newer models know only one name of the limit, most other servers only the other.
 _LIMIT, _NEW_LIMIT = "max_tokens", "max_completion_tokens"
+
+
+class OpenAIBatches(BatchProtocol):
+    """The Batch API: a file of calls to one endpoint and one model, and files of answers and errors in any order.
+
+    Read from the vendor's reference, 2026-11. Half the list price is the vendor's rule ("a 50 % discount"); its tables
+    have no rate of their own for what comes from a cache, for some models.
+    """
+
+    most_requests = 50_000
+    most_bytes = 200_000_000
+    shares = BatchShares(0.5, 1.0)
+
+    def __init__(self, endpoint: str) -> None:
+        self._endpoint = endpoint
+
+    def write_call(self, custom_id: str, outgoing: Outgoing) -> bytes:
+        """One line of the file."""
+        line = {"custom_id": custom_id, "method": "POST", "url": self._endpoint, "body": outgoing.body}
+        return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+
+    def upload(self, protocol: ProviderProtocol, base_url: str, name: str, calls: Sequence[bytes]) -> BatchRequest:
+        """The file, as a form with its purpose."""
+        part = f'--{name}\r\nContent-Disposition: form-data; name="'
+        head = (
+            f'{part}purpose"\r\n\r\nbatch\r\n{part}file"; filename="{name}.jsonl"\r\n'
+            "Content-Type: application/jsonl\r\n\r\n"
+        )
+        content = b"".join((head.encode(), *calls, f"\r\n--{name}--\r\n".encode()))
+        return BatchRequest(
+            protocol.place_path(base_url, "/files"), "POST", content, f"multipart/form-data; boundary={name}"
+        )
+
+    def create(
+        self, protocol: ProviderProtocol, base_url: str, name: str, model: str, calls: Sequence[bytes], file: str
+    ) -> BatchRequest:
+        """The batch of an uploaded file; its name is in the metadata."""
+        body = {
+            "input_file_id": file,
+            "endpoint": self._endpoint,
+            "completion_window": "24h",
+            "metadata": {"skill-health": name},
+        }
+        return BatchRequest(protocol.place_path(base_url, "/batches"), "POST", json.dumps(body).encode())
+
+    def read_state(self, protocol: ProviderProtocol, base_url: str, data: Any) -> BatchState | Failure:
+        """Read a batch object."""
+        given = mapping(data)
+        batch_id, word = given.get("id"), text(given.get("status"))
+        if not is_batch_id(batch_id) or not word:
+            return no_batch("batch")
+        counts = mapping(given.get("request_counts"))
+        files = (given.get("output_file_id"), given.get("error_file_id"))
+        errors = objects(mapping(given.get("errors")).get("data"))
+        ended = word in ("completed", "expired", "cancelled")
+        return BatchState(
+            batch_id=str(batch_id),
+            phase="failed" if word == "failed" else "ended" if ended else "waiting",
+            word=word,
+            name=text(mapping(given.get("metadata")).get("skill-health")),
+            total=count(counts.get("total")),
+            done=count(counts.get("completed")) or 0,
+            failed=count(counts.get("failed")) or 0,
+            created=_iso(given.get("created_at")),
+            results=tuple(
+                BatchRequest(protocol.place_path(base_url, f"/files/{quote(str(file), safe='')}/content"))
+                for file in files
+                if is_batch_id(file)
+            ),
+            error=_why_failed(errors) if word == "failed" else None,
+            expired=word == "expired",
+            cancelled=word == "cancelled",
+        )
+
+    def look(self, protocol: ProviderProtocol, base_url: str, batch_id: str) -> BatchRequest:
+        """Ask for one batch."""
+        return BatchRequest(protocol.place_path(base_url, f"/batches/{quote(batch_id, safe='')}"))
+
+    def cancel(self, protocol: ProviderProtocol, base_url: str, batch_id: str) -> BatchRequest:
+        """Cancel one batch."""
+        return BatchRequest(protocol.place_path(base_url, f"/batches/{quote(batch_id, safe='')}/cancel"), "POST")
+
+    def page(self, protocol: ProviderProtocol, base_url: str, after: str) -> BatchRequest:
+        """A page of 100."""
+        more = f"&after={quote(after, safe='')}" if after else ""
+        return BatchRequest(protocol.place_path(base_url, "/batches") + f"?limit=100{more}")
+
+    def read_page(self, protocol: ProviderProtocol, base_url: str, data: Any) -> tuple[list[BatchState], str]:
+        """Read a page."""
+        given = mapping(data)
+        read = [self.read_state(protocol, base_url, each) for each in objects(given.get("data"))]
+        found = [state for state in read if isinstance(state, BatchState)]
+        return found, found[-1].batch_id if found and given.get("has_more") is True else ""
+
+    def read_line(self, protocol: ProviderProtocol, line: Mapping[str, Any]) -> BatchAnswer:
+        """Read a line of the output or the error file."""
+        custom_id, response, error = text(line.get("custom_id")), line.get("response"), line.get("error")
+        if isinstance(response, dict):
+            status, body = count(response.get("status_code")) or 0, response.get("body")
+            if status >= 400:
+                return BatchAnswer(custom_id, judge(status, body))
+            return BatchAnswer(custom_id, read_answer(protocol, body))
+        code = text(mapping(error).get("code"))
+        if code == "batch_cancelled":
+            return BatchAnswer(
+                custom_id, Failure("retry", "did not come to this call before its batch was cancelled"), True
+            )
+        if code == "batch_expired":
+            return BatchAnswer(custom_id, Failure("retry", "did not come to this call before its batch expired"))
+        return BatchAnswer(custom_id, Failure("costly", f"failed this call: {describe(error)}"))
+
+
+def _iso(seconds: Any) -> str:
+    """A time in seconds since 1970, in RFC 3339; "" for anything else."""
+    if not isinstance(seconds, int) or not 0 < seconds < 1 << 36:
+        return ""
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
+
+
+def _why_failed(errors: Sequence[Mapping[str, Any]]) -> Failure:
+    """Why a batch was not begun: limits of what may be queued pass, other errors do not."""
+    first = errors[0] if errors else {}
+    if "limit" in text(first.get("code")):
+        return Failure("retry", f"takes no more calls for now: {describe(first)}", status=429)
+    return judge(400, {"error": dict(first)}) if first else Failure("fatal", "failed the batch without a reason")
 
 
 class OpenAIProtocol(ProviderProtocol):
@@ -65,6 +203,7 @@ class OpenAIProtocol(ProviderProtocol):
 class OpenAIChat(OpenAIProtocol):
     """Chat Completions. `limit` is the name of the token limit; "" for the one that the server's name suggests."""
 
+    batches = OpenAIBatches("/v1/chat/completions")
     title = "OpenAI's Chat API and every server that speaks it (OpenRouter, vLLM, Ollama, llama.cpp)"
     routes = (RoutePattern("call", "POST", "/chat/completions"), MODELS)
     output_limits = (_LIMIT, _NEW_LIMIT)

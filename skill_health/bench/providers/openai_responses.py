@@ -10,12 +10,13 @@ from skill_health.bench.http.failures import Failure
 from skill_health.bench.http.json_values import arguments, count, mapping, objects, optional, part_of, text, without
 from skill_health.bench.http.messages import Completion, Conversation, End, Outgoing, ToolCall, Turn, Usage
 from skill_health.bench.providers._api import RequestFields, RoutePattern, list_objects
-from skill_health.bench.providers.openai import MODELS, REFUSED_KEYWORDS, OpenAIProtocol
+from skill_health.bench.providers.openai import MODELS, REFUSED_KEYWORDS, OpenAIBatches, OpenAIProtocol
 
 
 class OpenAIResponses(OpenAIProtocol):
     """The Responses API."""
 
+    batches = OpenAIBatches("/v1/responses")
     title = "OpenAI's Responses API"
     routes = (RoutePattern("call", "POST", "/responses"), MODELS)
     conversation = ("input",)

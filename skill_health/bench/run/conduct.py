@@ -67,7 +67,8 @@ class RunnerWork(ABC, Generic[T]):
     """One run, or what is left of it.
 
     `capped` is the cap that prevented work; "" if none did; `down` has a line for each model that was left alone after
-    failing for long. `on_result` is told the outcome of each result once that is durable. `FINE` are the outcomes that
+    failing for long. `on_result` is told the outcome of each result once that is durable, and `tell` prints a line for
+    people. `FINE` are the outcomes that
     progress does not count as failures, `UNDER_WAY` is what an interrupted run says of what it has begun.
     """
 
@@ -80,7 +81,9 @@ class RunnerWork(ABC, Generic[T]):
         self.down: dict[str, str] = {}
         self.errors: dict[str, list[str]] = {}
         self.on_result: Callable[[str], None] = lambda outcome: None
+        self.tell: Callable[[str], None] = lambda line: None
         self._charged = asyncio.Event()
+        self._unpaid = 0
         self._schedule: Schedule[Any] = Schedule(_nothing, CallLimits(1, {}))
 
     @abstractmethod
@@ -104,6 +107,15 @@ class RunnerWork(ABC, Generic[T]):
 
     async def close(self) -> None:
         """Let go of what was opened for the run."""
+
+    def aside(self) -> str:
+        """What progress adds of what is under way elsewhere, "" for nothing."""
+        return ""
+
+    def say_stopping(self, grace: float) -> str:
+        """What people are told when the run is interrupted."""
+        what, them = self.UNDER_WAY
+        return f"stopping: {what} {grace:.0f} s to end; interrupt again to abandon {them}"
 
     def refuse(self) -> None:
         """Raise GateError where something that was seen in the run must not be written up as if nothing had been."""
@@ -157,12 +169,21 @@ class RunnerWork(ABC, Generic[T]):
                 self.capped = self.capped or self.budget.reached
                 return False
             self._charged.clear()
-            await self._charged.wait()
+            self._unpaid += 1
+            try:
+                await self._charged.wait()
+            finally:
+                self._unpaid -= 1
         return True
 
     def charge(self, usd: float, actual: float | None) -> None:
         """Turn a reservation into what was spent; if `actual` is None, charge all of it."""
         self.budget.charge(usd, actual)
+        self._charged.set()
+
+    def release(self, usd: float) -> None:
+        """Give a reservation back whose attempt was never made."""
+        self.budget.release(usd)
         self._charged.set()
 
     def _stop(self) -> bool:
@@ -224,6 +245,7 @@ async def _carry_out(runner: RunnerWork[Any], terms: RunTerms, stream: TextIO | 
                 return stop
             with Progress(planned, stream, done=planned - left, quiet=terms.quiet, fine=runner.FINE) as progress:
                 runner.on_result = lambda outcome: progress.update(outcome, runner.spent)
+                runner.tell, progress.aside = progress.tell, runner.aside
                 await progress.beside(runner.run(terms.concurrency, terms.grace))
         return runner.stopped or runner.capped or "; ".join(runner.down.values())
     finally:
@@ -233,8 +255,7 @@ async def _carry_out(runner: RunnerWork[Any], terms: RunTerms, stream: TextIO | 
 def say_stopping(runner: RunnerWork[Any], first: bool, terms: RunTerms, stream: TextIO | None) -> None:
     """Tell people that the run is ending, the `first` time that it is interrupted."""
     if first:
-        what, them = runner.UNDER_WAY
-        write_progress(stream, f"\nstopping: {what} {terms.grace:.0f} s to end; interrupt again to abandon {them}\n")
+        write_progress(stream, f"\n{runner.say_stopping(terms.grace)}\n")
 
 
 def budget_of(
@@ -254,4 +275,8 @@ def budget_of(
     attempts = max(past.attempts, sum(each.get("attempts") or 0 for each in own if counts(each)))
     usd = max(past.usd, sum(each.get("cost_usd") or 0.0 for each in own if costs(each)))
     calls, dollars = terms.before
-    return Budget(terms.max_runs, terms.max_usd, attempts=calls + attempts, spent=dollars + usd, what=what)
+    budget = Budget(terms.max_runs, terms.max_usd, attempts=calls + attempts, spent=dollars + usd, what=what)
+    for batch in past.batches.values():
+        for held in batch.open.values():
+            budget.hold(held)
+    return budget

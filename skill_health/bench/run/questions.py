@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
@@ -16,8 +16,10 @@ from skill_health.bench.http.replies import to_reply
 from skill_health.bench.journal import Journal, Key, read_clock
 from skill_health.bench.prices import TieredPrice
 from skill_health.bench.providers._api import ProviderProtocol
+from skill_health.bench.run.batches import BatchLane, BatchReply
 from skill_health.bench.run.conduct import RunnerWork
-from skill_health.bench.run.schedule import StopRun
+from skill_health.bench.run.desk import TRIES, BatchDesk
+from skill_health.bench.run.schedule import GRACE, StopRun
 from skill_health.documents._record import convert_record, record_values
 from skill_health.documents.router_attempt import AttemptReply, ModelAttempt
 from skill_health.documents.router_result import Status
@@ -78,7 +80,7 @@ class ModelQuestion(Generic[Answer]):
 
     `most_usd` is what the attempt of a number, counted from 1, may cost at most, and `send` makes it. `read` says what
     a reply comes to. After `outage` calls in a row without an answer the model is left alone, never for 0. What is not
-    `metered` counts against no cap.
+    `metered` counts against no cap. With a `pose` the attempt of a number goes into a batch, where the run has some.
     """
 
     key: Key
@@ -88,6 +90,7 @@ class ModelQuestion(Generic[Answer]):
     read: Callable[[AttemptReply], ReadAttempt[Answer]]
     outage: int
     metered: bool = True
+    pose: Callable[[int], Conversation] | None = None
 
 
 def read_form(
@@ -111,7 +114,63 @@ class ModelRunner(RunnerWork[T], Generic[T]):
 
     def __init__(self, journal: Journal, budget: Budget) -> None:
         super().__init__(journal, budget)
+        self.desk: BatchDesk | None = None
         self._clients: dict[str, tuple[Client, Endpoint]] = {}
+
+    def take_batches(self, lanes: Sequence[BatchLane], cancelling: bool = False) -> None:
+        """Ask these models in batches from now on; with `cancelling`, cancel those that are with providers instead.
+
+        Needs a running loop.
+        """
+        self.desk = BatchDesk(
+            self.journal, lanes, self.ATTEMPT,
+            idle=lambda waiting: self._schedule.under_way <= waiting + self._unpaid,
+            stopped=lambda: self.stopped, tell=lambda line: self.tell(line), down=self.down, cancelling=cancelling,
+        )  # fmt: skip
+
+    async def do(
+        self,
+        each: Callable[[T], Awaitable[None]],
+        planned: Iterable[tuple[str, T]],
+        concurrency: int,
+        limits: Mapping[str, int],
+        grace: float = GRACE,
+    ) -> None:
+        """Do the planned (group, item) pairs, with the batches beside them; `limits` are those of the groups."""
+        if self.desk is None:
+            await super().do(each, planned, concurrency, limits, grace)
+            return
+        beside = asyncio.create_task(self.desk.run())
+        try:
+            await super().do(each, planned, concurrency, limits, grace)
+        finally:
+            beside.cancel()
+            await asyncio.gather(beside, return_exceptions=True)
+        if self.desk.cancelling:
+            for spec in self.desk.specs:
+                self.down.setdefault(spec, "the batches were cancelled")
+
+    def interrupt(self) -> bool:
+        """Begin nothing new, and leave batches where they are."""
+        first = super().interrupt()
+        if self.desk is not None:
+            self.desk.interrupt()
+            self._charged.set()
+        return first
+
+    def aside(self) -> str:
+        """What is with providers."""
+        return self.desk.aside() if self.desk else ""
+
+    def say_stopping(self, grace: float) -> str:
+        """What becomes of batches where the run is interrupted."""
+        if self.desk is None or not self.desk.under_way:
+            return super().say_stopping(grace)
+        batches = f"{self.desk.under_way} batch{'es' if self.desk.under_way > 1 else ''}"
+        return (
+            f"stopping: {batches} with the provider go on, and cost what they come to; the same command collects them, "
+            "and with --cancel-batches cancels them"
+        )
 
     async def close(self) -> None:
         """Give the connections back."""
@@ -130,7 +189,11 @@ class ModelRunner(RunnerWork[T], Generic[T]):
         attempts: list[ReadAttempt[Answer]] = []
         for number in range(1, MOST_ATTEMPTS + 1):
             attempt = recorded.get(number)
-            if attempt is None:
+            if attempt is None and self.desk is not None and question.pose is not None:
+                attempt = await self._batched(self.desk, question, number, question.pose)
+                if attempt is None:
+                    return []
+            elif attempt is None:
                 usd = question.most_usd(number)
                 if question.metered and not await self.admitted(usd):
                     return []
@@ -187,6 +250,54 @@ class ModelRunner(RunnerWork[T], Generic[T]):
             if attempt.answered:
                 found.setdefault(told.attempt, attempt)
         return found
+
+    async def _batched(
+        self, desk: BatchDesk, question: ModelQuestion[Answer], number: int, pose: Callable[[int], Conversation]
+    ) -> ReadAttempt[Answer] | None:
+        """The attempt as part of a batch, or of another one where that lacks it; None where it was not made."""
+        ends = self.journal.past.ends.get(question.key, ())
+        tries = sum(bool(end.get("batch")) and end.get("attempt") == number for end in ends)
+        call = desk.adopted(question.key, number)
+        while True:
+            if call is None:
+                if desk.cancelling:
+                    return None
+                usd = question.most_usd(number)
+                if not await self.admitted(usd):
+                    return None
+                call = await desk.ask(question.spec, question.key, number, usd, lambda: pose(number))
+                if call is None:
+                    self.release(usd)
+                    return None
+            try:
+                found = await desk.wait(call)
+            except BaseException:
+                # Nobody will free what others wait for.
+                self._charged.set()
+                raise
+            if not isinstance(found, BatchReply):
+                self.release(call.usd)
+                if found == "down":
+                    return None
+                call = None
+                continue
+            reply = structs.replace(found.reply, status="cancelled") if found.cancelled else found.reply
+            attempt = question.read(reply)
+            self.charge(call.usd, reply.cost_usd)
+            end = self.ATTEMPT(event="end", key=question.key, attempt=number, at=read_clock())
+            record = record_values(end) | record_values(attempt.reply)
+            if reason := self.reason_to_stop(question, reply):
+                await self.journal.append(record)
+                raise StopRun(reason)
+            self.journal.note(record)
+            if found.cancelled:
+                if not desk.cancelling:
+                    self.down.setdefault(question.spec, f"{question.spec}: somebody cancelled a batch at the provider")
+                return None
+            tries += 1
+            if not found.again or tries >= TRIES:
+                return attempt
+            call = None
 
     async def _attempt(
         self, question: ModelQuestion[Answer], number: int, usd: float

@@ -1,0 +1,695 @@
+"""Runs whose calls go in batches to real HTTP servers of three vendors' protocols, honest and hostile."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from batch_server import Batch, BatchProvider, Call, shuffled
+from callers import KEY, KEY_ENV
+from hypothesis import given
+from hypothesis import strategies as st
+from loopback import PROTOCOLS, Loopback, Reaction, Seen, ranking
+
+from skill_health.bench.http import pacing
+from skill_health.bench.http.failures import Failure
+from skill_health.bench.http.messages import Completion
+from skill_health.bench.journal import read_past
+from skill_health.bench.providers._batch import BatchAnswer, BatchState
+from skill_health.bench.providers._load import load_provider
+from skill_health.bench.run import desk as engine
+from skill_health.bench.run.batches import custom_id
+from skill_health.commands.router import command as group
+from skill_health.core.errors import AbortedError, UsageError
+from skill_health.core.validation import problems
+from skill_health.router.instrument.planted import NAME
+from skill_health.router.runs import FIELDS
+
+TOPICS = ("invoices", "maps", "recipes")
+EACH = 9
+SPOILT = "this is no ranking"
+
+
+def right(call: Call) -> str:
+    """The answer that any sensible model gives."""
+    request = call.text.rpartition("<<<REQUEST")[2]
+    found = [f"{topic}-work" for topic in TOPICS if topic in request]
+    return ranking(*(found or ([NAME] if "quaffle" in request else ["none"])), rationale=f"Because of {KEY}.")
+
+
+@pytest.fixture
+def provider() -> BatchProvider:
+    return BatchProvider(right)
+
+
+@pytest.fixture
+def server(provider: BatchProvider) -> Iterator[Loopback]:
+    with Loopback(provider.react) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiting takes no time to speak of."""
+    monkeypatch.setattr(pacing, "STEPS", tuple(step / 1000 for step in pacing.STEPS))
+    monkeypatch.setattr(engine, "LOOKS", (0.01,))
+    monkeypatch.setattr(engine, "TICK", 0.01)
+    monkeypatch.setattr(engine, "SETTLE", 0.1)
+
+
+@pytest.fixture
+def collection(write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    text = "---\nname: {0}-work\ndescription: Sorts {0}. Use when {0} are in a mess.\n---\n# Work\n\nSort.\n"
+    prompts = [
+        {
+            "prompt_id": f"p{n}", "prompt": f"sort my {TOPICS[n % 3]} please, number {n}" if n < 8 else "hello",
+            "expected_primary_skill": f"{TOPICS[n % 3]}-work" if n < 8 else None, "acceptable_secondary_skills": [],
+            "rejected_skills": [], "reason": "About them.",
+        }
+        for n in range(EACH)
+    ]  # fmt: skip
+    root = write({
+        **{f"skills/{topic}-work/SKILL.md": text.format(topic) for topic in TOPICS},
+        "prompts.jsonl": "".join(json.dumps(prompt) + "\n" for prompt in prompts),
+    })  # fmt: skip
+    monkeypatch.chdir(root)
+    monkeypatch.setenv(KEY_ENV, KEY)
+    return root
+
+
+def settings(url: str, share: str = "batch = 0.5", env: str = KEY_ENV) -> str:
+    lines = []
+    for name in PROTOCOLS:
+        lines += [f"[router.providers.{name}]", f'protocol = "{name}"', f'base-url = "{url}"', f'key-env = "{env}"']
+        lines += [f'[router.prices."{name}:m"]', "input = 10.0", "output = 10.0", share]
+    return "\n".join(lines)
+
+
+@pytest.fixture
+def call(collection: Path, server: Loopback) -> Callable[..., int]:
+    """Run `router run --batch` over the server."""
+
+    def run(*given: str, models: str = "openai:m", reps: int = 2, caps: tuple[str, ...] = ("--max-runs", "900")) -> int:
+        (collection / "skill-health.toml").write_text(settings(server.url), "utf-8")
+        code: int = group.main(
+            ["run", "--batch", "--config", "skill-health.toml", "--models", models, "--reps", str(reps), *caps, *given],
+            standalone_mode=False,
+        )
+        return code
+
+    return run
+
+
+def the_run(collection: Path) -> Path:
+    (folder,) = (collection / "reports" / "router").iterdir()
+    return folder
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def results(collection: Path) -> list[dict[str, Any]]:
+    return lines(the_run(collection) / "results.jsonl")
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_all_calls_go_in_one_batch_at_half_the_price(
+    protocol: str,
+    call: Callable[..., int],
+    provider: BatchProvider,
+    collection: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert call(models=f"{protocol}:m") == 0
+    found = results(collection)
+    assert Counter(row["status"] for row in found) == {"finished": 2 * EACH}
+    assert {row["cost_usd"] for row in found} == {150 * 10 / 1e6 / 2}
+    (batch,) = provider.batches
+    assert len(batch.calls) == len(set(provider.texts())) == 2 * EACH
+    names = {row["batch"] for row in found}
+    events = lines(the_run(collection) / "batches.jsonl")
+    assert [event["event"] for event in events] == ["sending", "submitted", "ended"]
+    assert {event["batch"] for event in events} == names
+    assert events[1]["provider_id"] == batch.batch_id
+    assert batch.name in (*names, "")
+    manifest = json.loads((the_run(collection) / "manifest.json").read_text("utf-8"))
+    assert manifest["batch"] is True
+    assert manifest["models"][0]["price"]["rates"][0]["input"] == 5
+    assert manifest["models"][0]["list_price"]["rates"][0]["input"] == 10
+    past = read_past(str(the_run(collection)), FIELDS)
+    assert past.batches == {} and past.lost == 0
+    # The instrument check was made by itself, at the whole price.
+    assert provider.alone == 6
+    assert past.usd == pytest.approx((6 + EACH) * 150 * 10 / 1e6)
+    assert problems("router-manifest", manifest) == []
+    for name, schema in (("attempts", "router-attempt"), ("results", "router-result"), ("batches", "model-batch")):
+        for row in lines(the_run(collection) / f"{name}.jsonl"):
+            assert problems(schema, row) == []
+    out = capsys.readouterr()
+    for text in (*(path.read_text("utf-8", "replace") for path in collection.rglob("*") if path.is_file()), *out):
+        assert KEY not in text
+
+
+# --- What comes back ---
+
+
+def statuses(collection: Path) -> Counter[str]:
+    return Counter(row["status"] for row in results(collection))
+
+
+def rightly(collection: Path) -> None:
+    """Every answer stands with the prompt that it was given to."""
+    for row in results(collection):
+        number = int(row["prompt_id"][1:])
+        wanted = f"{TOPICS[number % 3]}-work" if number < 8 else "none"
+        assert row["status"] != "finished" or row["ranking"] == [wanted], row
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_answers_come_in_any_order_and_twice_and_among_others(
+    protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path
+) -> None:
+    def spoil(batch: Batch, found: list[bytes]) -> list[bytes]:
+        foreign = found[0].replace(batch.lines[0][0].custom_id.encode(), b"somebody-elses")
+        return [*shuffled(found), foreign, found[3], *found[:2], foreign]
+
+    provider.spoil = spoil
+    assert call(models=f"{protocol}:m") == 0
+    assert statuses(collection) == {"finished": 2 * EACH}
+    rightly(collection)
+    assert len(provider.batches) == 1
+
+
+def damage(kind: str, batch: Batch, found: list[bytes]) -> list[bytes]:
+    """The lines, with the first of them damaged, or that of the first call."""
+    first, *rest = found
+    other = json.loads(rest[0])
+    own = json.loads(first)
+    if kind == "missing":
+        return rest
+    if kind == "no JSON":
+        return [first[:-3] + b"!", *rest] if batch.protocol != "gemini" else rest
+    if kind == "too long":
+        return [first[:-1] + b',"x":"' + b"x" * (9 << 20) + b'"}', *rest] if batch.protocol != "gemini" else rest
+    if kind == "no object":
+        return [b"[1]", *rest]
+    if kind == "two answers":
+        # The answer to another call under the id of this one, beside its own.
+        for name in ("custom_id", "metadata"):
+            if name in own:
+                other[name] = own[name]
+        return [first, json.dumps(other).encode(), *rest]
+    if kind == "no id":
+        return [
+            json.dumps({name: value for name, value in own.items() if name not in ("custom_id", "metadata")}).encode(),
+            *rest,
+        ]
+    if kind == "id is no text":
+        return [json.dumps(own | {"custom_id": 7, "metadata": {"key": ["x"]}}).encode(), *rest]
+    raise AssertionError(kind)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(
+    "kind", ["missing", "no JSON", "too long", "no object", "two answers", "no id", "id is no text"]
+)
+def test_a_call_whose_answer_is_damaged_is_made_again_and_its_first_one_counts_as_paid(
+    kind: str, protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path
+) -> None:
+    provider.spoil = lambda batch, found: damage(kind, batch, found) if batch is provider.batches[0] else found
+    assert call(models=f"{protocol}:m") == 0
+    assert statuses(collection) == {"finished": 2 * EACH}
+    rightly(collection)
+    assert [len(batch.calls) for batch in provider.batches] == [2 * EACH, 1]
+    attempts = lines(the_run(collection) / "attempts.jsonl")
+    (lost,) = [row for row in attempts if row["event"] == "end" and row.get("status") == "provider_error"]
+    assert lost["cost_usd"] is None
+    (held,) = {
+        row["reserved_usd"]
+        for row in attempts
+        if row["event"] == "start" and row["key"] == lost["key"] and row["batch"] == lost["batch"]
+    }
+    each = 150 * 10 / 1e6
+    assert read_past(str(the_run(collection)), FIELDS).usd == pytest.approx((6 + EACH) * each + held)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("word", ["errored", "expired"])
+def test_what_failed_or_was_not_reached_costs_nothing_and_is_made_again(
+    word: str, protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path
+) -> None:
+    provider.done = lambda batch, one: (
+        word if batch is provider.batches[0] and "please, number" in one.text else right(one)
+    )
+    provider.outcome = lambda batch: word if word == "expired" and batch is provider.batches[0] else "completed"
+    assert call(models=f"{protocol}:m") == 0
+    assert statuses(collection) == {"finished": 2 * EACH}
+    rightly(collection)
+    again = 2 * EACH if protocol == "gemini" and word == "expired" else 2 * EACH - 2
+    assert [len(batch.calls) for batch in provider.batches] == [2 * EACH, again]
+    assert read_past(str(the_run(collection)), FIELDS).usd == pytest.approx((6 + EACH) * 150 * 10 / 1e6)
+
+
+def test_a_call_that_always_fails_is_missing_data_after_three_batches(
+    call: Callable[..., int], provider: BatchProvider, collection: Path
+) -> None:
+    provider.done = lambda batch, one: "errored" if "please, number 4" in one.text else right(one)
+    assert call(models="anthropic:m", reps=1) in (0, 1)
+    assert statuses(collection) == {"finished": EACH - 1, "provider_error": 1}
+    assert [len(batch.calls) for batch in provider.batches] == [EACH, 1, 1]
+    (row,) = [row for row in results(collection) if row["status"] == "provider_error"]
+    assert row["cost_usd"] == 0 and "500" in row["error"]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_an_answer_in_the_wrong_form_is_asked_for_once_more_in_a_following_batch(
+    protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path
+) -> None:
+    provider.done = lambda batch, one: SPOILT if "please, number 4" in one.text else right(one)
+    assert call(models=f"{protocol}:m") == 0
+    assert statuses(collection) == {"finished": 2 * EACH - 2, "format_failure": 2}
+    assert [len(batch.calls) for batch in provider.batches] == [2 * EACH, 2]
+    assert {row["attempts"] for row in results(collection) if row["prompt_id"] == "p4"} == {2}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_an_answer_of_another_model_is_none(
+    protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path
+) -> None:
+    def named(one: Call) -> str:
+        first = len(provider.batches) == 1
+        return "another-model" if first and "please, number 4" in one.text else "m-2026-01-01"
+
+    provider.model = named
+    assert call(models=f"{protocol}:m") == 0
+    assert statuses(collection) == {"finished": 2 * EACH}
+    assert {row["resolved_model"] for row in results(collection)} == {"m-2026-01-01"}
+    assert [len(batch.calls) for batch in provider.batches] == [2 * EACH, 2]
+
+
+def test_a_transfer_that_is_cut_is_made_again_before_anything_counts_as_lost(
+    call: Callable[..., int], provider: BatchProvider, collection: Path
+) -> None:
+    cut = []
+
+    def reply(seen: Seen, reaction: Reaction) -> Reaction:
+        if "/content" in seen.path and len(cut) < 2:
+            cut.append(seen.path)
+            # One that says how long it is, and one that looks whole.
+            return reaction.but(cut=40) if len(cut) == 1 else reaction.but(body=reaction.body[:-40])
+        return reaction
+
+    provider.reply = reply
+    assert call() == 0
+    assert len(cut) == 2 and len(provider.batches) == 1
+    assert statuses(collection) == {"finished": 2 * EACH}
+
+
+# --- Handing in ---
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_batches_are_split_by_number_and_by_size(
+    protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = type(load_provider(protocol).batches)
+    monkeypatch.setattr(kind, "most_requests", 5)
+    assert call(models=f"{protocol}:m") == 0
+    assert [len(batch.calls) for batch in provider.batches] == [5, 5, 5, 3]
+    monkeypatch.setattr(kind, "most_requests", 1000)
+    monkeypatch.setattr(kind, "most_bytes", 4096 + 4000)
+    sizes = []
+    provider.taken = lambda seen: sizes.append(len(seen.raw)) if seen.method == "POST" and not seen.protocol else None
+    del provider.batches[:]
+    assert call("--no-resume", models=f"{protocol}:m") == 0
+    assert sum(len(batch.calls) for batch in provider.batches) == 2 * EACH == len(set(provider.texts()))
+    assert len(provider.batches) > 3
+    assert max(sizes) <= 4096 + 4000
+
+
+def test_a_server_that_takes_no_more_for_now_gets_smaller_batches_one_after_the_other(
+    call: Callable[..., int], provider: BatchProvider, collection: Path
+) -> None:
+    most = 5
+
+    def taken(seen: Seen) -> Reaction | None:
+        if seen.method == "POST" and seen.path.endswith("/messages/batches"):
+            under_way = sum(len(batch.calls) for batch in provider.batches if not batch.over)
+            if under_way + len(seen.body["requests"]) > most:
+                error = {"type": "rate_limit_error", "message": "too many requests are queued"}
+                return Reaction(status=429, body=json.dumps({"type": "error", "error": error}).encode())
+        return None
+
+    provider.taken = taken
+    assert call(models="anthropic:m") == 0
+    assert statuses(collection) == {"finished": 2 * EACH}
+    assert max(len(batch.calls) for batch in provider.batches) <= most
+    assert Counter(provider.texts()).most_common(1)[0][1] == 1
+
+
+def test_the_limit_of_what_may_be_queued_fails_a_batch_after_it_was_taken(
+    call: Callable[..., int], provider: BatchProvider, collection: Path
+) -> None:
+    provider.outcome = lambda batch: "failed" if len(batch.calls) > 5 else "completed"
+
+    def reply(seen: Seen, reaction: Reaction) -> Reaction:
+        return reaction.but(body=reaction.body.replace(b"invalid_json_line", b"token_limit_exceeded"))
+
+    provider.reply = reply
+    assert call() == 0
+    assert statuses(collection) == {"finished": 2 * EACH}
+    done = [len(batch.calls) for batch in provider.batches if batch.over == "completed"]
+    assert sum(done) == 2 * EACH and max(done) <= 5
+    # What failed as a whole was never begun, and counts nowhere.
+    past = read_past(str(the_run(collection)), FIELDS)
+    assert past.attempts == 6 + 2 * EACH
+    assert past.usd == pytest.approx((6 + EACH) * 150 * 10 / 1e6)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_batch_that_fails_as_a_whole_ends_the_run_with_its_reason(
+    protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path
+) -> None:
+    if protocol == "anthropic":
+        pytest.skip("has no such end")
+    provider.outcome = lambda batch: "failed"
+    with pytest.raises(AbortedError, match=r"18 calls have no result.*(not parseable|Invalid request)"):
+        call(models=f"{protocol}:m")
+    assert len(provider.batches) == 1
+    past = read_past(str(the_run(collection)), FIELDS)
+    assert (past.attempts, past.lost, past.batches) == (6, 0, {})
+    # Another day it works, and nothing is as if it had been asked.
+    provider.outcome = lambda batch: "completed"
+    assert call(models=f"{protocol}:m", caps=("--max-runs", "24")) == 0
+    assert statuses(collection) == {"finished": 2 * EACH}
+
+
+NOT_TAKEN = {
+    "no batches": (404, {"message": "Not Found"}, "without --batch"),
+    "no credit": (402, {"message": "Your credit balance is too low"}, "credit"),
+    "no access": (403, {"type": "permission_error", "message": "Your key may not"}, "may not"),
+    "bad request": (400, {"type": "invalid_request_error", "message": "max_tokens: too large"}, "too large"),
+}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("why", NOT_TAKEN)
+def test_a_server_that_takes_no_batches_ends_the_run_in_one_line(
+    why: str, protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path
+) -> None:
+    status, error, said = NOT_TAKEN[why]
+    body = json.dumps({"error": error}).encode()
+    provider.taken = lambda seen: None if seen.protocol else Reaction(status=status, body=body)
+    with pytest.raises(AbortedError, match=f"18 calls have no result.*{said}") as raised:
+        call(models=f"{protocol}:m")
+    assert "\n" not in str(raised.value)
+    assert provider.batches == []
+    assert read_past(str(the_run(collection)), FIELDS).attempts == 6
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("fault", ["cut", "no answer at all", "500", "no JSON", "no batch in it"])
+def test_a_batch_that_was_taken_although_nobody_said_so_is_found_and_not_handed_in_again(
+    fault: str, protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path
+) -> None:
+    broken = []
+
+    def reply(seen: Seen, reaction: Reaction) -> Reaction:
+        creates = seen.path.endswith(("/batches", ":batchGenerateContent")) and seen.method == "POST"
+        if not creates or broken:
+            return reaction
+        broken.append(seen.path)
+        return {
+            "cut": reaction.but(cut=10),
+            "no answer at all": Reaction(raw=b"", cut=0),
+            "500": Reaction(status=502, body=b"<html>bad gateway</html>", content_type="text/html"),
+            "no JSON": Reaction(body=b'{"id": "batch_'),
+            "no batch in it": Reaction(body=b'{"hello": 1}'),
+        }[fault]
+
+    provider.reply = reply
+    # Others have batches there too: older ones, and one of as many calls.
+    provider.batches += [
+        Batch(
+            f"other_{n}", protocol, f"other-{n}", [Call("x" * 32, None, protocol, "m", "")] * (n if n < 5 else 2 * EACH)
+        )
+        for n in range(1, 6)
+    ]
+    for each in provider.batches:
+        each.over, each.lines = "completed", [(one, right(one)) for one in each.calls]
+    assert call(models=f"{protocol}:m") == 0
+    assert statuses(collection) == {"finished": 2 * EACH}
+    rightly(collection)
+    assert broken and len(provider.batches) == 5 + 1
+    assert read_past(str(the_run(collection)), FIELDS).attempts == 6 + 2 * EACH
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_batch_that_was_never_taken_is_handed_in_again_and_counts_once(
+    protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path
+) -> None:
+    broken = []
+
+    def taken(seen: Seen) -> Reaction | None:
+        creates = seen.path.endswith(("/batches", ":batchGenerateContent")) and seen.method == "POST"
+        if not creates or broken:
+            return None
+        broken.append(seen.path)
+        return Reaction(status=503, body=b'{"error": {"message": "Overloaded"}}')
+
+    provider.taken = taken
+    assert call(models=f"{protocol}:m", caps=("--max-runs", str(6 + 2 * EACH))) == 0
+    assert statuses(collection) == {"finished": 2 * EACH}
+    assert [len(batch.calls) for batch in provider.batches] == [2 * EACH]
+    assert read_past(str(the_run(collection)), FIELDS).attempts == 6 + 2 * EACH
+    assert [event["event"] for event in lines(the_run(collection) / "batches.jsonl")] == [
+        "sending", "void", "sending", "submitted", "ended",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_server_that_is_down_for_a_while_loses_nothing(
+    protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path
+) -> None:
+    numbers: list[int] = []
+
+    def reply(seen: Seen, reaction: Reaction) -> Reaction:
+        numbers.append(seen.number)
+        asks = seen.method == "GET"
+        if asks and len(numbers) % 2:
+            return Reaction(status=(429, 500, 503)[len(numbers) % 3], body=b'{"error": {"message": "later"}}')
+        return reaction
+
+    provider.reply = reply
+    assert call(models=f"{protocol}:m") == 0
+    assert statuses(collection) == {"finished": 2 * EACH}
+    assert len(provider.batches) == 1
+
+
+# --- Money ---
+
+
+def test_caps_hold_before_a_batch_is_handed_in(
+    call: Callable[..., int], provider: BatchProvider, collection: Path
+) -> None:
+    # Six calls at the whole price are the instrument check; each call in a batch is reserved at half the price.
+    with pytest.raises(AbortedError, match=r"cap of \$0\.0250 leaves no room"):
+        call(caps=("--max-budget-usd", "0.025"))
+    past = read_past(str(the_run(collection)), FIELDS)
+    assert past.usd <= 0.025
+    there = results(collection)
+    assert 0 < len(there) < 2 * EACH
+    # What came back for less than it might have cost left room for more, in another batch.
+    assert len(provider.batches) > 1
+    assert sum(len(batch.calls) for batch in provider.batches) == len(there)
+    assert call(caps=("--max-budget-usd", "9")) == 0
+    assert len(set(provider.texts())) == len(provider.texts()) == 2 * EACH
+
+
+def test_so_many_calls_and_no_more(call: Callable[..., int], provider: BatchProvider, collection: Path) -> None:
+    with pytest.raises(AbortedError, match="cap of 15 calls is reached"):
+        call(caps=("--max-runs", "15"))
+    assert [len(batch.calls) for batch in provider.batches] == [9]
+
+
+def test_a_server_of_ones_own_costs_the_whole_price_unless_the_table_says_a_share(
+    collection: Path, server: Loopback, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (collection / "skill-health.toml").write_text(settings(server.url, ""), "utf-8")
+    arguments = ["run", "--batch", "--dry-run", "--config", "skill-health.toml", "--models", "openai:m"]
+    assert group.main(arguments, standalone_mode=False) == 0
+    assert "openai:m is asked in batches at 100 % of the price" in capsys.readouterr().err
+    (collection / "skill-health.toml").write_text("[router]\n", "utf-8")
+    assert group.main([*arguments[:-1], "openai:gpt-5-mini"], standalone_mode=False) == 0
+    said = capsys.readouterr().err
+    assert "openai:gpt-5-mini is asked in batches at 50 % of the price" in said
+    assert "time: up to a day" in said
+    assert not (collection / "reports").exists() and server.seen == []
+
+
+# --- What cannot be ---
+
+
+def test_models_without_batches_are_refused_in_one_line(collection: Path, server: Loopback) -> None:
+    (collection / "skill-health.toml").write_text(settings(server.url), "utf-8")
+    arguments = ["run", "--batch", "--config", "skill-health.toml", "--max-runs", "9", "--models"]
+    with pytest.raises(UsageError, match="--batch needs a model of a provider"):
+        group.main([*arguments, "lexical"], standalone_mode=False)
+    with pytest.raises(UsageError, match="no batches of it to cancel"):
+        group.main([*arguments, "openai:m", "--cancel-batches"], standalone_mode=False)
+
+
+def test_a_provider_without_batches_is_refused(
+    collection: Path, server: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(load_provider("openai")), "batches", None)
+    (collection / "skill-health.toml").write_text(settings(server.url), "utf-8")
+    with pytest.raises(UsageError, match="openai:m cannot be asked in batches"):
+        group.main(
+            ["run", "--batch", "--config", "skill-health.toml", "--max-runs", "9", "--models", "openai:m"],
+            standalone_mode=False,
+        )
+    assert server.seen == []
+
+
+def test_what_is_computed_here_takes_part_as_always(
+    call: Callable[..., int], provider: BatchProvider, collection: Path
+) -> None:
+    assert call(models="openai:m,lexical:tfidf,anthropic:m") in (0, 1)
+    assert Counter(row["model"] for row in results(collection) if "batch" in row) == {"openai:m": 18, "anthropic:m": 18}
+    assert Counter(row["model"] for row in results(collection) if "batch" not in row) == {"lexical:tfidf": EACH}
+    assert [batch.protocol for batch in provider.batches] == ["openai", "anthropic"]
+
+
+def test_a_run_in_batches_is_another_run(call: Callable[..., int], collection: Path, server: Loopback) -> None:
+    assert call(reps=1) == 0
+    code = group.main(
+        ["run", "--config", "skill-health.toml", "--models", "openai:m", "--reps", "1", "--max-runs", "99"],
+        standalone_mode=False,
+    )
+    assert code == 0
+    first, second = sorted((collection / "reports" / "router").iterdir())
+    assert first.name[-8:] != second.name[-8:]
+    alone = next(folder for folder in (first, second) if not (folder / "batches.jsonl").exists())
+    assert all("batch" not in row for row in lines(alone / "results.jsonl"))
+    assert "batch" not in json.loads((alone / "manifest.json").read_text("utf-8"))
+    assert group.main(["compare", first.name, second.name, "--config", "skill-health.toml"], standalone_mode=False) == 0
+
+
+# --- Servers that answer anything ---
+
+WORDS = ("id", "status", "processing_status", "name", "metadata", "state", "done", "error", "data", "operations", "response",
+         "custom_id", "result", "type", "body", "status_code", "output_file_id", "request_counts", "inlinedResponses", "key",
+         "displayName", "has_more", "errors", "created_at", "batchStats", "requestCount", "message", "code")  # fmt: skip
+LEAVES = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | st.text(max_size=12)
+TELLING = st.sampled_from(
+    ("ended", "completed", "batches/x", "BATCH_STATE_SUCCEEDED", "failed", "succeeded", "x", "..", "errored")
+)
+ANYTHING = st.recursive(
+    LEAVES | TELLING,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=6),
+    max_leaves=25,
+)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@given(data=ANYTHING)
+def test_whatever_is_read_is_a_value_of_ours_and_its_paths_stay_below_the_server(protocol: str, data: Any) -> None:
+    provider = load_provider(protocol)
+    kind = provider.batches
+    assert kind is not None
+    states = [kind.read_state(provider, "http://h", data), *kind.read_page(provider, "http://h", data)[0]]
+    for state in states:
+        if isinstance(state, Failure):
+            continue
+        assert isinstance(state, BatchState) and state.batch_id
+        paths = [request.path for request in state.results]
+        paths += [
+            kind.look(provider, "http://h", state.batch_id).path,
+            kind.cancel(provider, "http://h", state.batch_id).path,
+        ]
+        for path in paths:
+            assert (
+                path.startswith(provider.version) and ".." not in path.split("/") and "?" not in path and path.isascii()
+            )
+    assert isinstance(kind.read_page(provider, "http://h", data)[1], str)
+    raw = json.dumps(data).encode()
+    for found in kind.read_results(provider, raw + b"\n" + raw[:-1] + b"\n\xff\n"):
+        assert isinstance(found, Failure) or (
+            isinstance(found, BatchAnswer)
+            and isinstance(found.custom_id, str)
+            and isinstance(found.found, Failure | Completion)
+        )
+
+
+def test_ids_are_what_every_provider_takes_and_no_two_alike() -> None:
+    keys: list[tuple[str | int, ...]] = [
+        ("p", "m", 0),
+        ("p", "m", 1),
+        ("p|m", 0),
+        ("p", "m|0"),
+        ("\ud800é" * 500, "m", 0),
+        ('p"', "m", 0),
+    ]
+    ids = {custom_id(name, key, number) for name in ("a", "b") for key in keys for number in (1, 2)}
+    assert len(ids) == 2 * len(keys) * 2
+    assert all(re.fullmatch("[0-9a-f]{32}", each) for each in ids)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_batch_of_which_nobody_may_ask_any_more_waits_for_who_may(
+    protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path
+) -> None:
+    refuses = [True]
+
+    def reply(seen: Seen, reaction: Reaction) -> Reaction:
+        if seen.method == "GET" and refuses[0]:
+            return Reaction(status=401, body=b'{"error": {"message": "your key was revoked"}}')
+        return reaction
+
+    provider.reply = reply
+    with pytest.raises(AbortedError, match=r"18 calls have no result.*revoked"):
+        call(models=f"{protocol}:m")
+    refuses[0] = False
+    assert call(models=f"{protocol}:m", caps=("--max-runs", str(6 + 2 * EACH))) == 0
+    assert len(provider.batches) == 1
+    assert statuses(collection) == {"finished": 2 * EACH}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_batch_that_is_gone_leaves_its_calls_missing_and_paid(
+    protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path
+) -> None:
+    gone = b'{"error": {"message": "no such batch"}}'
+    provider.reply = lambda seen, reaction: Reaction(status=404, body=gone) if seen.method == "GET" else reaction
+    assert call(models=f"{protocol}:m") in (0, 1)
+    assert statuses(collection) == {"provider_error": 2 * EACH}
+    assert all(row["cost_usd"] is None and "gone" in row["error"] for row in results(collection))
+    past = read_past(str(the_run(collection)), FIELDS)
+    held = sum(
+        row["reserved_usd"]
+        for row in lines(the_run(collection) / "attempts.jsonl")
+        if row.get("batch") and row["event"] == "start"
+    )
+    assert past.usd == pytest.approx(6 * 150 * 10 / 1e6 + held)
+
+
+def test_an_old_copy_of_a_journal_without_its_batches_counts_them_as_never_handed_in(
+    call: Callable[..., int], provider: BatchProvider, collection: Path
+) -> None:
+    assert call() == 0
+    folder = the_run(collection)
+    starts = [row for row in lines(folder / "attempts.jsonl") if row["event"] == "start"]
+    (folder / "attempts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in starts), "utf-8")
+    past = read_past(str(folder), FIELDS)
+    (batch,) = past.batches.values()
+    assert len(batch.open) == 2 * EACH and past.attempts == 6 + 2 * EACH and past.lost == 6
+    (folder / "batches.jsonl").unlink()
+    past = read_past(str(folder), FIELDS)
+    assert past.batches == {} and past.attempts == past.lost == 6
