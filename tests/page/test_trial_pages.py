@@ -23,8 +23,10 @@ from skill_health.documents._record import encode_record
 from skill_health.effectiveness.effects.build import build_report
 from skill_health.page.html import render, render_plain, render_site
 from skill_health.page.model import Page
+from skill_health.page.request import PageOptions
 from skill_health.page.serving.server import Server
 from skill_health.page.serving.site import Site
+from skill_health.page.serving.site import site as live_site
 from skill_health.page.trials.address import ADDRESS, link_trials
 from skill_health.page.trials.grid import MOST_CELLS, build_grids, read_runs
 from skill_health.page.trials.pages import TrialPages, chosen_pages, fitted_pair, flat_runs
@@ -234,6 +236,27 @@ def test_a_server_shows_the_trials_of_the_runs_on_its_page_and_no_others(tmp_pat
         ):
             assert ask(wrong)[0] == 404
         assert ask(f"/trials/{address}", host="evil.example")[0] == 421
+
+
+@pytest.mark.slow
+def test_a_served_page_leads_to_its_trials(tmp_path: Path) -> None:
+    root = page_made.make(tmp_path)
+    options = PageOptions(True, 1, page_made.AS_OF, None, None, str(root / "reports"))
+    site, folder = live_site((str(root),), options, lambda: page_made.AS_OF)
+    with serving(Server(site, folder, 0, interval=0.02, patience=30)) as running:
+        ask = Client(running)
+        _, _, body = ask("/")
+        links = [each for each in hrefs(body.decode()) if each.startswith("trials/")]
+        assert len(links) > 20
+        # One of them has kept files.
+        for link in (links[0], next(each for each in links if each.startswith(f"trials/{page_made.EFFECT_RUN}/"))):
+            status, _, page = ask(f"/{link}")
+            assert status == 200
+            pairs = [each.removeprefix("../") for each in hrefs(page.decode()) if "--" in each]
+            status, _, page = ask(f"/trials/{pairs[0]}")
+            assert status == 200 and b"Two trials side by side" in page
+        other = re.sub(r"/[^/]*/", "/20261101T050000Z-aaaaaaaa/", links[0], count=1)
+        assert ask(f"/{other}")[0] == 404
 
 
 def test_failing_trials_have_pages_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

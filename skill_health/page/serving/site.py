@@ -229,6 +229,7 @@ class PageBuilder:
         self.about = replace(asked(self.about.paths, self._options), folder=folder)
         options = replace(self._options, as_of=self._day())
         page = page_of(self.about, options, folder, os.path.join(folder, PAGE), self.needs)
+        self._title, self._runs = page.title, frozenset(report.run_id for report in page.effects)
         # A check of many skills stops the collection of garbage; a process that lives on has to clean up behind itself.
         gc.enable()
         return _with_drafts(render(page, live=True, kept=self.html), self.about.root)
