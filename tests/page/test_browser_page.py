@@ -118,7 +118,7 @@ def test_it_filters_by_text_and_by_verdict_and_says_how_many(site: Site, browser
         assert names_shown(seen.page) == []
         box.fill("")
         expect_count(seen.page, f"{SKILLS} of {SKILLS} skills")
-        chips = seen.page.locator(".chip")
+        chips = seen.page.locator("#overview .chip")
         assert sum(int(text.split()[-1]) for text in chips.all_inner_texts()) == SKILLS
         chip = chips.nth(0)
         word = chip.get_attribute("data-word")
