@@ -88,10 +88,13 @@ def test_what_was_planned_and_not_run_is_missing_and_an_error_is_no_failure(tmp_
     page = replace(
         page_made.bare(), effects=(report,), folder=str(tmp_path / "reports"), base=str(tmp_path / "reports")
     )
-    (grid,) = build_grids(page, read_runs(shelf(page), page.effects))
+    runs = read_runs(shelf(page), page.effects)
+    by_name = {each.name: each for each in flat_runs(runs)[RUN]}
+    (grid,) = build_grids(page, runs)
     cells = dict(zip(grid.arms, grid.rows[0].cells, strict=True))
     for arm, cell in cells.items():
         assert cell is not None
+        assert cell.sign == "missing" or state_of(by_name[cell.trial]) == cell.sign
         states = Counter(state_of_line(each) for each in results if each.arm == arm)
         states["missing"] = 3 - arms.count(arm)
         assert set(cell.states) == {state for state, n in states.items() if n}
@@ -99,6 +102,27 @@ def test_what_was_planned_and_not_run_is_missing_and_an_error_is_no_failure(tmp_
     assert grid.counts["missing"] == 1 and grid.counts["error"] == 1
     said = " ".join(cell.more for cell in cells.values() if cell)
     assert "1 error" in said and "1 not run" in said
+
+
+@pytest.mark.parametrize(
+    ("ways", "sign"),
+    [((("pass", 1.0), ("infrastructure", None)), "error"), ((("fail", 0.5), ("fail", 0.0)), "failed"),
+     ((("pass", 1.0), ("fail", 0.5)), "partial"), ((("infrastructure", None), ("timeout", 0.0)), "failed")],
+)  # fmt: skip
+def test_a_cell_leads_to_the_trial_whose_sign_it_has(ways: Any, sign: str, tmp_path: Path) -> None:
+    found = run(RUN, tasks=tasks(1, 0, 1), arms=("control", "target"), replications=len(ways))
+    results = [
+        replace(each, outcome=ways[each.replication][0], reward=ways[each.replication][1]) for each in found.results
+    ]
+    report = build_report(found.manifest, results)
+    kept(tmp_path, replace(found, results=tuple(results)))
+    page = replace(page_made.bare(), effects=(report,), folder=str(tmp_path), base=str(tmp_path))
+    runs = read_runs(shelf(page), page.effects)
+    by_name = {each.name: each for each in flat_runs(runs)[RUN]}
+    (grid,) = build_grids(page, runs)
+    cells = [cell for cell in grid.rows[0].cells if cell]
+    assert len(cells) == 2 and {cell.sign for cell in cells} == {sign}
+    assert {state_of(by_name[cell.trial]) for cell in cells} == {sign}
 
 
 def state_of_line(line: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from skill_health.documents.effect_report import EffectReport, ModelEffectReport, TaskArmCounts, TaskReport
@@ -11,7 +11,7 @@ from skill_health.page.figures import MISSING
 from skill_health.page.model import Origins, Page, PageCell
 from skill_health.trials.find import STATES, TrialState, state_of
 from skill_health.trials.kept_files import ReportFolders
-from skill_health.trials.results import Trial, Trials, order, read_trials, worst
+from skill_health.trials.results import Trial, Trials, order, read_trials
 
 MOST_CELLS = 4_000
 """So many cells stand on a page; of further tasks only the number is said."""
@@ -22,7 +22,7 @@ class GridCell:
     """The trials of a task in an arm: "1/3" passed, and what else there is ("1 error, 1 not run").
 
     `states` are all that its trials are in, "missing" for those that were planned and not run. `trial` is the one to
-    look at first, "" where none was run.
+    look at first, one that went as `sign` says where there is any; "" where none was run.
     """
 
     passed: PageCell
@@ -33,7 +33,11 @@ class GridCell:
     @property
     def sign(self) -> TrialState:
         """The state of the worst trial; that it passed is said of those that all did."""
-        return next((state for state in _WORST if state in self.states), "missing")
+        return _sign(self.states)
+
+
+def _sign(states: Collection[TrialState]) -> TrialState:
+    return next((state for state in _WORST if state in states), "missing")
 
 
 _WORST: tuple[TrialState, ...] = ("failed", "partial", "error", "missing", "passed")
@@ -125,7 +129,8 @@ def _cell(origins: Origins, counts: TaskArmCounts, trials: Sequence[Trial], plan
     found = Counter(state_of(trial) for trial in trials) if trials else _reported(counts)
     found["missing"] = max(0, planned - sum(found.values()))
     states = tuple(state for state in STATES if found[state])
-    first = worst(trials) or min(trials, key=order, default=None)
+    sign = _sign(states)
+    first = min(trials, key=lambda trial: (state_of(trial) != sign, order(trial)), default=None)
     passed = PageCell(
         f"{counts.passes:,}/{counts.n:,}" if counts.n else MISSING, counts.passes if counts.n else None,
         origins.of(counts, "passes"),
