@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from enum import Enum
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -155,7 +156,7 @@ AnyValue = TypeVar("AnyValue")
 
 
 def map_values(values: AnyValue, change: Callable[[Any], Any]) -> AnyValue:
-    """The same document with each text, number and key of a mapping in it as `change` makes it."""
+    """The same document with each text, number and key of a mapping as `change` makes it; members of enums stay."""
     found: Any = values
     if isinstance(values, msgspec.Struct):
         found = type(values)(**{name: map_values(getattr(values, name), change) for name in values.__struct_fields__})
@@ -163,7 +164,7 @@ def map_values(values: AnyValue, change: Callable[[Any], Any]) -> AnyValue:
         found = {change(key): map_values(each, change) for key, each in values.items()}
     elif isinstance(values, list | tuple):
         found = type(values)(map_values(each, change) for each in values)
-    else:
+    elif not isinstance(values, Enum):
         found = change(values)
     same: AnyValue = found
     return same

@@ -19,6 +19,7 @@ from page_parsed import Element, Parsed
 from skill_health.config.settings import Config
 from skill_health.core import extras
 from skill_health.daily.run import run_daily
+from skill_health.documents.skill_grades import SkillGrade
 from skill_health.page.data.gather import read_page
 from skill_health.page.html import DATA, render, render_plain, unpack
 from skill_health.page.model import Page
@@ -87,6 +88,13 @@ def test_it_names_the_collection_and_its_commit(root: Path, seen: Parsed) -> Non
     head = seen.one(_class_="when")
     assert commit[:12] in head.text and f"{SKILLS} skills" in head.text
     assert any(each.attrs.get("href") == "https://github.com/acme/crates" for each in seen.elements)
+
+
+def test_grades_are_grades_however_the_page_was_read(page: Page) -> None:
+    for each in page.status.skills:
+        assert {type(grade) for grade in (each.grade, each.activation, each.composition, each.health.grade)} == {
+            SkillGrade
+        }
 
 
 def test_one_headline_holds_the_worst_facts(page: Page, seen: Parsed) -> None:

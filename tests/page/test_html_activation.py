@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -13,10 +15,13 @@ from page_parsed import Element, Parsed
 
 from skill_health.documents._record import encode_record, record_values
 from skill_health.documents.activation_report import ActivationReport
+from skill_health.documents.skill_grades import SkillGrade
 from skill_health.page.data.gather import activation_reports
 from skill_health.page.drawing import draw
 from skill_health.page.html import render
-from skill_health.page.model import Page, anchor
+from skill_health.page.model import LIVE, Page, SkillVerdict, anchor
+from skill_health.page.verdict.headline import FirstScreen, first_screen
+from skill_health.text.numbers import with_interval
 
 NASTY = "</p><script>alert(1)</script><img src=x onerror=alert(2)>\u202e{{7*7}}\x1b[31m"
 
@@ -144,3 +149,45 @@ def test_reports_are_found_by_the_history_and_damage_is_said(tmp_path: Path) -> 
         stream.write('{"schema": "skill-health/activation-history/1", "run_id": 3}\n{"schema": "other"}\n')
     assert any("1 line of activation-history.jsonl is damaged" in note for note in activation_reports(str(tmp_path))[1])
     assert isinstance(report, ActivationReport)
+
+
+def graded(*grades: SkillGrade, reports: tuple[ActivationReport, ...]) -> FirstScreen:
+    """The first screen where live agents gave the skills these grades, as many as there are."""
+    page = page_with(*reports)
+    told = zip(page.status.skills, cycle(grades), strict=False)
+    skills = tuple(replace(skill, activation=grade, grade=grade) for skill, grade in told)
+    failing = SkillVerdict(SkillGrade.FAIL, "passed over", LIVE, "why", "reword its description, then", "ask again")
+    verdicts = {skill.path: failing for skill in skills if skill.grade is SkillGrade.FAIL}
+    return first_screen(dataclasses.replace(page, status=replace(page.status, skills=skills), verdicts=verdicts))
+
+
+@pytest.mark.parametrize(
+    ("grades", "word", "tone"),
+    [
+        ([SkillGrade.PASSING], "passing", "good"),
+        ([SkillGrade.PASSING, SkillGrade.NOT_MEASURED], "needs work (partly known)", "warn"),
+        ([SkillGrade.NEEDS_WORK, SkillGrade.PASSING], "needs work", "warn"),
+        ([SkillGrade.PASSING, SkillGrade.FAIL], "fail (passed over)", "bad"),
+    ],
+)
+def test_a_tile_says_whether_live_agents_load_the_skills(grades: list[SkillGrade], word: str, tone: str) -> None:
+    report = activation_report()
+    recall = report.models[0].metrics.recall
+    seen = graded(*grades, reports=(report,))
+    (tile,) = (each for each in seen.tiles if each.title == "Activation")
+    assert (tile.word, tile.tone, tile.link) == (word, tone, "activation")
+    said = f"{with_interval(recall, unit=' %')} of {recall.n} requests"
+    assert tile.text.startswith(f"codex:some-model-1: the right skill first in {said}")
+    assert ("Activation fails (passed over)" in seen.headline) == (tone == "bad") == bool(tile.command)
+
+
+def test_agents_that_say_nothing_of_the_skills_as_they_are_have_no_tile() -> None:
+    nothing = SkillGrade.NOT_MEASURED
+    simulated = activation_report("planted", simulated=True)
+    for seen in (
+        graded(nothing, reports=(activation_report(),)),
+        graded(nothing, reports=(simulated,)),
+        graded(SkillGrade.PASSING, reports=(simulated,)),
+        graded(nothing, reports=()),
+    ):
+        assert "Activation" not in {each.title for each in seen.tiles} and "Activation" not in seen.headline

@@ -1,4 +1,4 @@
-"""The first screen: a headline of the worst facts, four tiles of what is known, and what to measure first."""
+"""The first screen: a headline of the worst facts, tiles of what is known, and what to measure first."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from skill_health.documents.page_data import HostListing
-from skill_health.documents.skill_grades import SkillGrade, count_grades
+from skill_health.documents.skill_grades import SkillGrade, count_grades, grade_all
 from skill_health.page.figures import score_text
-from skill_health.page.model import GRADE_TONES, TOPICS, Page, SkillVerdict, Tone
+from skill_health.page.model import GRADE_TONES, LIVE, SKILL_TOPICS, TOPICS, Page, SkillVerdict, Tone
+from skill_health.page.pictures._activation import last_activations
 from skill_health.page.verdict.rules import RuleCount, count_rules
-from skill_health.text.numbers import count
+from skill_health.text.numbers import count, with_interval
 
 _TILES, _RULES = 4, 3
 
@@ -45,6 +46,8 @@ def first_screen(page: Page) -> FirstScreen:
     known = {number: each for number, each in page.answers.items() if each.grade is not SkillGrade.NOT_MEASURED}
     open_ = {number: each for number, each in page.answers.items() if number not in known}
     tiles = [_graded(page, number, answer) for number, answer in sorted(known.items())]
+    if live := _live(page):
+        tiles.append(_tile(live, "activation"))
     for more in (_listing(page), _rule(page, rules), _fixes(page, rules), _claims(page), _score(page)):
         if more and len(tiles) < _TILES:
             tiles.append(more)
@@ -63,6 +66,9 @@ def _facts(page: Page, rules: Sequence[RuleCount]) -> Iterator[str]:
     for number, answer in sorted(page.answers.items()):
         if number > 1 and answer.grade is SkillGrade.FAIL:
             yield f"{TOPICS[number]} fails{f' ({answer.detail})' if answer.detail else ''}"
+    live = _live(page)
+    if live and live.grade is SkillGrade.FAIL:
+        yield f"{SKILL_TOPICS[LIVE]} fails ({live.detail})"
     if (worst := _shortest(page)) and worst.full < worst.skills:
         yield _short_text(page, worst)
     top = [each for each in rules if each.severity != "info" and each.skills][:_RULES]
@@ -101,9 +107,38 @@ def _short_text(page: Page, each: HostListing) -> str:
 
 
 def _graded(page: Page, number: int, answer: SkillVerdict) -> PageTile:
-    link = "rules" if number == 1 else f"question-{number}"
+    return _tile(answer, "rules" if number == 1 else f"question-{number}")
+
+
+def _tile(answer: SkillVerdict, link: str) -> PageTile:
     word = f"{answer.grade} ({answer.detail})" if answer.detail else answer.grade.value
-    return PageTile(TOPICS[number], word, answer.tone, answer.reason, link, answer.advice, answer.command)
+    return PageTile(
+        SKILL_TOPICS[answer.question], word, answer.tone, answer.reason, link, answer.advice, answer.command
+    )
+
+
+def _live(page: Page) -> SkillVerdict | None:
+    """What live agents do with the skills as they are now; None where none that is real was asked.
+
+    It passes where all skills do, as the four questions do.
+    """
+    grades = [each.activation for each in page.status.skills]
+    grade = grade_all(grades)
+    agents = [each for each in last_activations(page) if not each.model.simulated]
+    if grade is SkillGrade.NOT_MEASURED or not agents:
+        return None
+    detail = "passed over" if grade is SkillGrade.FAIL else ""
+    if grade is SkillGrade.PASSING and SkillGrade.NOT_MEASURED in grades:
+        grade, detail = SkillGrade.NEEDS_WORK, "partly known"
+    recall = agents[0].model.metrics.recall
+    marks = "".join(f", {mark.caveat.phrase}" for mark in agents[0].marks)
+    latest = f"latest of {len(agents)} agents " if len(agents) > 1 else ""
+    said = f"{latest}{agents[0].subject}: the right skill first in {with_interval(recall, unit=' %')} of {count(recall.n, 'request')}{marks}"
+    next_ = next((each for each in page.verdicts.values() if each.question == LIVE and each.command), None)
+    return SkillVerdict(
+        grade, detail, LIVE, f"{said}; of {count(len(grades), 'skill')} {count_grades(grades)}",
+        next_.advice if next_ else "", next_.command if next_ else "",
+    )  # fmt: skip
 
 
 def _listing(page: Page) -> PageTile | None:
