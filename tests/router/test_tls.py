@@ -79,4 +79,4 @@ def test_a_second_response_and_a_silent_server(certificate: tuple[Path, Path], m
     twice, silent = ask(certificate, "/twice"), ask(certificate, "/silent")
     assert isinstance(twice, Failure)
     assert "bytes follow the end of its answer" in twice.message
-    assert silent == Failure("retry", "cannot be reached (no connection in time)")
+    assert silent == Failure("retry", "cannot be reached (no connection in time)", sent=False)
