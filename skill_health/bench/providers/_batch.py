@@ -10,9 +10,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import quote
 
 from skill_health.bench.http.failures import Failure
-from skill_health.bench.http.json_values import mapping, parsed, text
+from skill_health.bench.http.json_values import mapping, objects, parsed, text
 from skill_health.bench.http.messages import Completion, Outgoing
 from skill_health.text.patterns import lazy
 
@@ -84,6 +85,12 @@ class BatchProtocol(ABC):
     """Where the table of prices says nothing of batches."""
     headers: Mapping[str, str] = {}
     """What each request carries besides the key."""
+    folder = "/batches"
+    """Where the batches are."""
+    paging = ("limit", "after")
+    """The parameters of a page of them: how many, and what comes before it."""
+    cancelling = ("/cancel", b"")
+    """What follows the place of a batch to cancel it, and what is sent."""
 
     @abstractmethod
     def write_call(self, custom_id: str, outgoing: Outgoing) -> bytes:
@@ -105,21 +112,34 @@ class BatchProtocol(ABC):
     def read_state(self, protocol: ProviderProtocol, base_url: str, data: Any) -> BatchState | Failure:
         """Read a batch as `create`, `look` and `cancel` return it."""
 
-    @abstractmethod
     def look(self, protocol: ProviderProtocol, base_url: str, batch_id: str) -> BatchRequest:
         """The request that asks where a batch stands."""
+        return BatchRequest(self._place(protocol, base_url, batch_id))
 
-    @abstractmethod
     def cancel(self, protocol: ProviderProtocol, base_url: str, batch_id: str) -> BatchRequest:
         """The request that cancels a batch; what is done already is kept, and paid."""
+        path, content = self.cancelling
+        return BatchRequest(self._place(protocol, base_url, batch_id) + path, "POST", content)
 
-    @abstractmethod
     def page(self, protocol: ProviderProtocol, base_url: str, after: str) -> BatchRequest:
-        """The request for a page of all batches, the latest first; `after` is what the last page said of the next."""
+        """The request for a page of 100 batches, the latest first; `after` is what the last page said of the next."""
+        size, next_ = self.paging
+        more = f"&{next_}={quote(after, safe='')}" if after else ""
+        return BatchRequest(f"{protocol.place_path(base_url, self.folder)}?{size}=100{more}")
 
-    @abstractmethod
     def read_page(self, protocol: ProviderProtocol, base_url: str, data: Any) -> tuple[list[BatchState], str]:
-        """Read a page, and what comes after it, "" for nothing."""
+        """Read a page, and what comes after it, "" for nothing: here the batches after the last one."""
+        given = mapping(data)
+        found = self.read_states(protocol, base_url, given.get("data"))
+        return found, found[-1].batch_id if found and given.get("has_more") is True else ""
+
+    def read_states(self, protocol: ProviderProtocol, base_url: str, listed: Any) -> list[BatchState]:
+        """The batches in a list; what is none is left out."""
+        read = (self.read_state(protocol, base_url, each) for each in objects(listed))
+        return [state for state in read if isinstance(state, BatchState)]
+
+    def _place(self, protocol: ProviderProtocol, base_url: str, batch_id: str) -> str:
+        return protocol.place_path(base_url, f"{self.folder}/{quote(batch_id, safe='')}")
 
     def read_results(self, protocol: ProviderProtocol, data: bytes) -> Iterator[BatchAnswer | Failure]:
         """Read what one of `results` gave: an answer, or why a part of it is none."""

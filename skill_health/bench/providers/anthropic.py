@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 from skill_health.bench.http.failures import Failure, judge
 from skill_health.bench.http.json_values import added, count, mapping, objects, optional, part_of, text, without
@@ -57,6 +56,8 @@ class AnthropicBatches(BatchProtocol):
     most_bytes = 256_000_000
     shares = BatchShares(0.5, 0.5)
     headers = {"anthropic-version": _VERSION}  # noqa: RUF012 - nobody changes it
+    folder = "/messages/batches"
+    paging = ("limit", "after_id")
 
     def write_call(self, custom_id: str, outgoing: Outgoing) -> bytes:
         """One element of the list, with what separates it from the next."""
@@ -68,7 +69,7 @@ class AnthropicBatches(BatchProtocol):
     ) -> BatchRequest:
         """All calls in one body."""
         content = b'{"requests":[' + b"".join(calls)[:-1] + b"]}"
-        return BatchRequest(protocol.place_path(base_url, "/messages/batches"), "POST", content)
+        return BatchRequest(protocol.place_path(base_url, self.folder), "POST", content)
 
     def read_state(self, protocol: ProviderProtocol, base_url: str, data: Any) -> BatchState | Failure:
         """Read a batch object. Its results are where the reference says: an address in an answer could be anyone's."""
@@ -80,7 +81,6 @@ class AnthropicBatches(BatchProtocol):
         numbers = {
             name: count(counts.get(name)) or 0 for name in ("processing", "succeeded", "errored", "canceled", "expired")
         }
-        results = protocol.place_path(base_url, f"/messages/batches/{quote(str(batch_id), safe='')}/results")
         return BatchState(
             batch_id=str(batch_id),
             phase="ended" if word == "ended" else "waiting",
@@ -89,31 +89,9 @@ class AnthropicBatches(BatchProtocol):
             done=numbers["succeeded"],
             failed=numbers["errored"] + numbers["canceled"] + numbers["expired"],
             created=text(given.get("created_at")),
-            results=(BatchRequest(results),),
+            results=(BatchRequest(self.look(protocol, base_url, str(batch_id)).path + "/results"),),
             cancelled=bool(given.get("cancel_initiated_at")),
         )
-
-    def look(self, protocol: ProviderProtocol, base_url: str, batch_id: str) -> BatchRequest:
-        """Ask for one batch."""
-        return BatchRequest(protocol.place_path(base_url, f"/messages/batches/{quote(batch_id, safe='')}"))
-
-    def cancel(self, protocol: ProviderProtocol, base_url: str, batch_id: str) -> BatchRequest:
-        """Cancel one batch."""
-        return BatchRequest(
-            protocol.place_path(base_url, f"/messages/batches/{quote(batch_id, safe='')}/cancel"), "POST"
-        )
-
-    def page(self, protocol: ProviderProtocol, base_url: str, after: str) -> BatchRequest:
-        """A page of 100."""
-        more = f"&after_id={quote(after, safe='')}" if after else ""
-        return BatchRequest(protocol.place_path(base_url, "/messages/batches") + f"?limit=100{more}")
-
-    def read_page(self, protocol: ProviderProtocol, base_url: str, data: Any) -> tuple[list[BatchState], str]:
-        """Read a page."""
-        given = mapping(data)
-        read = [self.read_state(protocol, base_url, each) for each in objects(given.get("data"))]
-        found = [state for state in read if isinstance(state, BatchState)]
-        return found, found[-1].batch_id if found and given.get("has_more") is True else ""
 
     def read_line(self, protocol: ProviderProtocol, line: Mapping[str, Any]) -> BatchAnswer:
         """Read a line of the results."""

@@ -68,6 +68,8 @@ class GeminiBatches(BatchProtocol):
     most_requests = 50_000
     most_bytes = 20_000_000
     shares = BatchShares(0.5, 1.0)
+    paging = ("pageSize", "pageToken")
+    cancelling = (":cancel", b"{}")
 
     def write_call(self, custom_id: str, outgoing: Outgoing) -> bytes:
         """One element of the list, with what separates it from the next."""
@@ -112,25 +114,10 @@ class GeminiBatches(BatchProtocol):
             cancelled=state == "CANCELLED",
         )
 
-    def look(self, protocol: ProviderProtocol, base_url: str, batch_id: str) -> BatchRequest:
-        """Ask for one operation, which has the answers in it at the end."""
-        return BatchRequest(protocol.place_path(base_url, f"/{_FOLDER}{quote(batch_id, safe='')}"))
-
-    def cancel(self, protocol: ProviderProtocol, base_url: str, batch_id: str) -> BatchRequest:
-        """Cancel one batch."""
-        path = protocol.place_path(base_url, f"/{_FOLDER}{quote(batch_id, safe='')}:cancel")
-        return BatchRequest(path, "POST", b"{}")
-
-    def page(self, protocol: ProviderProtocol, base_url: str, after: str) -> BatchRequest:
-        """A page of 100."""
-        more = f"&pageToken={quote(after, safe='')}" if after else ""
-        return BatchRequest(protocol.place_path(base_url, "/batches") + f"?pageSize=100{more}")
-
     def read_page(self, protocol: ProviderProtocol, base_url: str, data: Any) -> tuple[list[BatchState], str]:
-        """Read a page."""
+        """Read a page, and the mark of the next."""
         given = mapping(data)
-        read = [self.read_state(protocol, base_url, each) for each in objects(given.get("operations"))]
-        return [state for state in read if isinstance(state, BatchState)], text(given.get("nextPageToken"))
+        return self.read_states(protocol, base_url, given.get("operations")), text(given.get("nextPageToken"))
 
     def read_results(self, protocol: ProviderProtocol, data: bytes) -> Iterator[BatchAnswer | Failure]:
         """Read the answers in an operation."""

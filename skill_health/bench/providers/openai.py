@@ -86,7 +86,7 @@ class OpenAIBatches(BatchProtocol):
             "completion_window": "24h",
             "metadata": {"skill-health": name},
         }
-        return BatchRequest(protocol.place_path(base_url, "/batches"), "POST", json.dumps(body).encode())
+        return BatchRequest(protocol.place_path(base_url, self.folder), "POST", json.dumps(body).encode())
 
     def read_state(self, protocol: ProviderProtocol, base_url: str, data: Any) -> BatchState | Failure:
         """Read a batch object."""
@@ -116,26 +116,6 @@ class OpenAIBatches(BatchProtocol):
             expired=word == "expired",
             cancelled=word == "cancelled",
         )
-
-    def look(self, protocol: ProviderProtocol, base_url: str, batch_id: str) -> BatchRequest:
-        """Ask for one batch."""
-        return BatchRequest(protocol.place_path(base_url, f"/batches/{quote(batch_id, safe='')}"))
-
-    def cancel(self, protocol: ProviderProtocol, base_url: str, batch_id: str) -> BatchRequest:
-        """Cancel one batch."""
-        return BatchRequest(protocol.place_path(base_url, f"/batches/{quote(batch_id, safe='')}/cancel"), "POST")
-
-    def page(self, protocol: ProviderProtocol, base_url: str, after: str) -> BatchRequest:
-        """A page of 100."""
-        more = f"&after={quote(after, safe='')}" if after else ""
-        return BatchRequest(protocol.place_path(base_url, "/batches") + f"?limit=100{more}")
-
-    def read_page(self, protocol: ProviderProtocol, base_url: str, data: Any) -> tuple[list[BatchState], str]:
-        """Read a page."""
-        given = mapping(data)
-        read = [self.read_state(protocol, base_url, each) for each in objects(given.get("data"))]
-        found = [state for state in read if isinstance(state, BatchState)]
-        return found, found[-1].batch_id if found and given.get("has_more") is True else ""
 
     def read_line(self, protocol: ProviderProtocol, line: Mapping[str, Any]) -> BatchAnswer:
         """Read a line of the output or the error file."""

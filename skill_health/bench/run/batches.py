@@ -137,6 +137,13 @@ def with_headers(request: BatchRequest, batches: BatchProtocol) -> BatchRequest:
     return replace(request, headers={**batches.headers, **request.headers})
 
 
+def read_state(lane: BatchLane, found: Any) -> BatchState | Failure:
+    """The batch in an answer of its provider, where that is no failure itself."""
+    return (
+        found if isinstance(found, Failure) else lane.batches.read_state(lane.protocol, lane.endpoint.base_url, found)
+    )
+
+
 def read_file_id(data: Any) -> str:
     """The id of an uploaded file, "" where there is none."""
     found = mapping(data).get("id")

@@ -19,7 +19,7 @@ from uuid import uuid4
 from skill_health.bench.http.failures import Failure
 from skill_health.bench.http.messages import Completion, Conversation
 from skill_health.bench.journal import Journal, Key, PastBatch, read_clock
-from skill_health.bench.providers._batch import BatchAnswer, BatchRequest, BatchState
+from skill_health.bench.providers._batch import BatchAnswer, BatchState
 from skill_health.bench.run.batches import (
     BatchCall,
     BatchLane,
@@ -33,6 +33,7 @@ from skill_health.bench.run.batches import (
     describe_progress,
     is_older,
     read_file_id,
+    read_state,
     seconds_since,
     to_batch_reply,
     with_headers,
@@ -292,10 +293,7 @@ class BatchDesk:
         self._count(calls)
         create = batches.create(lane.protocol, lane.endpoint.base_url, name, lane.model, lines, file)
         del lines
-        found = await client.send(with_headers(create, batches))
-        state = (
-            found if isinstance(found, Failure) else batches.read_state(lane.protocol, lane.endpoint.base_url, found)
-        )
+        state = read_state(lane, await client.send(with_headers(create, batches)))
         if isinstance(state, BatchState):
             queue.most = min(2 * queue.most, batches.most_requests)
             await self._submitted(batch, state)
@@ -362,14 +360,8 @@ class BatchDesk:
         if not batch.batch_id:
             await self._seek(batch)
             return
-        found = await client.ask(
-            self._request(lane, lane.batches.look(lane.protocol, lane.endpoint.base_url, batch.batch_id))
-        )
-        state = (
-            found
-            if isinstance(found, Failure)
-            else lane.batches.read_state(lane.protocol, lane.endpoint.base_url, found)
-        )
+        look = lane.batches.look(lane.protocol, lane.endpoint.base_url, batch.batch_id)
+        state = read_state(lane, await client.ask(with_headers(look, lane.batches)))
         if isinstance(state, BatchState) and state.batch_id != batch.batch_id:
             state = Failure("costly", f"{lane.endpoint.host} answered with another batch")
         if isinstance(state, Failure):
@@ -410,7 +402,7 @@ class BatchDesk:
         after, open_ones = "", False
         for _ in range(PAGES):
             found = await client.ask(
-                self._request(lane, lane.batches.page(lane.protocol, lane.endpoint.base_url, after))
+                with_headers(lane.batches.page(lane.protocol, lane.endpoint.base_url, after), lane.batches)
             )
             if isinstance(found, Failure):
                 await self._unseen(batch, found)
@@ -454,7 +446,7 @@ class BatchDesk:
         """Whether the results of a batch without a name are about our calls; None where they cannot be had now."""
         ids = batch.ids()
         for request in state.results:
-            data = await self._client(batch.lane).fetch(self._request(batch.lane, request))
+            data = await self._client(batch.lane).fetch(with_headers(request, batch.lane.batches))
             if isinstance(data, Failure):
                 return None
             for answer in batch.lane.batches.read_results(batch.lane.protocol, data):
@@ -471,7 +463,7 @@ class BatchDesk:
         for turn in range(READS):
             answers, broken, foreign = {}, [], 0
             for request in state.results:
-                data = await self._client(batch.lane).fetch(self._request(batch.lane, request))
+                data = await self._client(batch.lane).fetch(with_headers(request, batch.lane.batches))
                 if isinstance(data, Failure):
                     if turn + 1 == READS or data.kind not in ("retry", "costly"):
                         await self._unseen(batch, data)
@@ -536,7 +528,7 @@ class BatchDesk:
         for batch in [each for each in self._batches if each.batch_id]:
             lane = batch.lane
             request = lane.batches.cancel(lane.protocol, lane.endpoint.base_url, batch.batch_id)
-            found = await self._client(lane).ask(self._request(lane, request))
+            found = await self._client(lane).ask(with_headers(request, lane.batches))
             if isinstance(found, Failure):
                 # One that is over cannot be cancelled, and its answers are there.
                 self._tell(f"{found.message}: batch {batch.batch_id} is not cancelled")
@@ -552,9 +544,6 @@ class BatchDesk:
 
             self._clients[lane.spec] = BatchClient(lane.endpoint)
         return self._clients[lane.spec]
-
-    def _request(self, lane: BatchLane, request: BatchRequest) -> BatchRequest:
-        return with_headers(request, lane.batches)
 
     async def _write(self, batch: HandedIn, event: Any, **more: Any) -> None:
         made = BatchEvent(event=event, batch=batch.name, at=read_clock(), **more)
