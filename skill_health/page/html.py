@@ -33,9 +33,7 @@ from skill_health.page.figures import escape_text
 from skill_health.page.model import QUESTIONS, TOPICS, Page, anchor
 from skill_health.page.trials.address import FOLDER as TRIALS
 from skill_health.page.trials.address import link_trials
-from skill_health.page.trials.grid import read_runs
 from skill_health.page.verdict.headline import first_screen
-from skill_health.trials.kept_files import ReportFolders
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -155,12 +153,11 @@ def render_plain(page: Page) -> str:
 
 def render_site(page: Page) -> Iterator[tuple[str, str]]:
     """The page, one page for each skill, and pages of trials: the paths of the files, with slashes, and their texts."""
-    from skill_health.page.trials.pages import TrialPages, chosen_pages, flat_runs, write_pages
+    from skill_health.page.trials.pages import TrialPages, chosen_pages, write_pages
 
     environment = page_environment()
-    shelf = ReportFolders(page.folder, page.base)
-    runs = flat_runs(read_runs(shelf, page.effects))
-    chosen = chosen_pages(shelf, runs)
+    runs = [report.run_id for report in page.effects]
+    chosen = chosen_pages(page.runs, runs)
     found = _sections(page, environment, "site")
     table, own = found["overview"].context["table"], found["skills"].context
     rows, tables = [_to_files(row) for row in _rows(page, environment, table)], _long_tables(own["drawn"])
@@ -179,7 +176,7 @@ def render_site(page: Page) -> Iterator[tuple[str, str]]:
             f"{FOLDER}/{anchor(skill.path)}.html",
             link_trials(document, f"../{_TRIALS}", ".html", chosen.__contains__),
         )
-    yield from write_pages(TrialPages(page.folder, page.base, page.title, "../../index.html", ".html"), runs, chosen)
+    yield from write_pages(TrialPages(page.runs, page.title, "../../index.html", ".html"), runs, chosen)
 
 
 FOLDER, _TRIALS = "skills", f"{TRIALS}/"

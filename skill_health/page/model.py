@@ -26,6 +26,8 @@ from skill_health.documents.router_history import RouterHistoryLine
 from skill_health.documents.router_report import RouterReport
 from skill_health.documents.skill_grades import SkillGrade
 from skill_health.documents.skill_record import SkillRecords
+from skill_health.trials.find import KeptRuns
+from skill_health.trials.kept_files import ReportFolders
 
 
 class Origins:
@@ -219,7 +221,7 @@ class Page:
 
     `own` is what only the page knows. `verdicts` are by the path of SKILL.md, `due` is every step to take, in the
     order of the questions. `folder` is the folder of the reports, `base` the folder that the page is written to; both
-    absolute, "" for none. `origins` tells where each of these records stands.
+    absolute, "" for none. `origins` tells where each of these records stands, `runs` what was kept of the trials.
     """
 
     title: str
@@ -244,6 +246,7 @@ class Page:
     activation: tuple[ActivationReport, ...] = ()
     curve: RouterCurve | None = None
     origins: Origins = field(init=False, repr=False, compare=False)
+    runs: KeptRuns = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Name the documents, the small ones first."""
@@ -258,6 +261,7 @@ class Page:
             "router-history": self.router_history, "effectiveness-history": self.effect_history, "history": self.history,
         }  # fmt: skip
         object.__setattr__(self, "origins", Origins(documents))
+        object.__setattr__(self, "runs", KeptRuns(ReportFolders(self.folder, self.base)))
 
     def by_need(self) -> list[str]:
         """The paths of the skills, the most in need first."""

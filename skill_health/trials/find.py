@@ -1,14 +1,15 @@
-"""Which trial somebody means, among those of a run, and how each of them went, in a word."""
+"""Which trials the runs of a folder have, which of them somebody means, and how each went, in a word."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from skill_health.core.errors import UsageError
 from skill_health.text.terminal import clean
-from skill_health.trials.results import FAILED, Trial, Trials, order
+from skill_health.trials.kept_files import ReportFolders
+from skill_health.trials.results import FAILED, Trial, Trials, order, read_trials
 
 TrialState = Literal["passed", "partial", "failed", "error", "missing"]
 STATES: tuple[TrialState, ...] = ("passed", "partial", "failed", "error", "missing")
@@ -38,6 +39,28 @@ def every_trial(trials: Trials) -> list[Trial]:
     """All trials of a run, by task, model, arm and replication."""
     found = (trial for some in trials.values() for trial in some)
     return sorted(found, key=lambda each: (each.line.task_id, each.line.model, *order(each)))
+
+
+class KeptRuns:
+    """The trials of the runs in a folder of reports; each run is read once, when it is asked for."""
+
+    def __init__(self, shelf: ReportFolders) -> None:
+        """`shelf` is the folder of the reports; where it is not known, no run has trials."""
+        self.shelf = shelf
+        self._read: dict[str, Trials] = {}
+        self._named: dict[str, Mapping[str, Trial]] = {}
+
+    def trials(self, run: str) -> Trials:
+        """The trials of a run by model and task."""
+        if run not in self._read:
+            self._read[run] = read_trials(self.shelf, run) if self.shelf.folder else {}
+        return self._read[run]
+
+    def named(self, run: str) -> Mapping[str, Trial]:
+        """The trials of a run by name, in the order of `every_trial`."""
+        if run not in self._named:
+            self._named[run] = {each.name: each for each in every_trial(self.trials(run))}
+        return self._named[run]
 
 
 def find_trial(trials: Iterable[Trial], asked: str) -> Trial:

@@ -120,6 +120,11 @@ def of_tasks(trials: Trials, model: str, tasks: Collection[str]) -> list[Trial]:
     return [each for task in sorted(tasks) for each in trials.get((model, task), ())]
 
 
+def same_task(trials: Trials, trial: Trial) -> tuple[Trial, ...]:
+    """All trials of its task by its model, itself included."""
+    return trials[trial.line.model, trial.line.task_id]
+
+
 def order(trial: Trial) -> tuple[Any, ...]:
     """What is looked at first: the arms with the skill, then by task and replication."""
     # A hint or a delivery behind the arm's name is the same skills, told otherwise.

@@ -22,27 +22,21 @@ from trials_run import ctrf, story, write
 from skill_health.documents._record import encode_record
 from skill_health.effectiveness.effects.build import build_report
 from skill_health.page.html import render, render_plain, render_site
-from skill_health.page.model import Page
 from skill_health.page.request import PageOptions
 from skill_health.page.serving.server import Server
 from skill_health.page.serving.site import Site
 from skill_health.page.serving.site import site as live_site
 from skill_health.page.trials.address import ADDRESS, link_trials
-from skill_health.page.trials.grid import MOST_CELLS, build_grids, read_runs
-from skill_health.page.trials.pages import TrialPages, chosen_pages, fitted_pair, flat_runs
-from skill_health.trials.find import state_of
+from skill_health.page.trials.grid import MOST_CELLS, build_grids
+from skill_health.page.trials.pages import TrialPages, chosen_pages, fitted_pair
+from skill_health.trials.find import KeptRuns, state_of
 from skill_health.trials.kept_files import ReportFolders
 from skill_health.trials.reading import WHOLE, read_trial
-from skill_health.trials.results import read_trials
 from skill_health.trials.side_by_side import FilePair, LinePair, SideBySide, StepPair
 from skill_health.trials.steps import ToldPiece, ToldStep
 from skill_health.trials.text import facts_of
 
 TOLD = HOSTILE.replace("\ud800", "")
-
-
-def shelf(page: Page) -> ReportFolders:
-    return ReportFolders(page.folder, page.base)
 
 
 def hrefs(html: str) -> list[str]:
@@ -51,21 +45,19 @@ def hrefs(html: str) -> list[str]:
 
 def pages_of(folder: Path) -> tuple[TrialPages, list[Any]]:
     """The pages of the run below `folder`, and its trials."""
-    return TrialPages(str(folder), str(folder), "Plums"), flat_runs(
-        {RUN: read_trials(ReportFolders(str(folder), ""), RUN)}
-    )[RUN]
+    runs = KeptRuns(ReportFolders(str(folder), str(folder)))
+    return TrialPages(runs, "Plums"), list(runs.named(RUN).values())
 
 
 def test_each_cell_is_the_count_of_the_report_and_of_the_trials() -> None:
     page = page_made.page()
-    runs = read_runs(shelf(page), page.effects)
-    grids = list(build_grids(page, runs))
+    grids = list(build_grids(page))
     assert len(grids) == sum(len(report.models) for report in page.effects) > 0
     for grid in grids:
         report = next(each for each in page.effects if each.run_id == grid.run)
         model = next(each for each in report.models if each.model == grid.model)
         for row, task in zip(grid.rows, model.tasks, strict=True):
-            trials = runs[grid.run].get((grid.model, task.task_id), ())
+            trials = page.runs.trials(grid.run).get((grid.model, task.task_id), ())
             for arm, cell in zip(grid.arms, row.cells, strict=True):
                 if cell is None:
                     assert arm not in task.arms
@@ -88,9 +80,8 @@ def test_what_was_planned_and_not_run_is_missing_and_an_error_is_no_failure(tmp_
     page = replace(
         page_made.bare(), effects=(report,), folder=str(tmp_path / "reports"), base=str(tmp_path / "reports")
     )
-    runs = read_runs(shelf(page), page.effects)
-    by_name = {each.name: each for each in flat_runs(runs)[RUN]}
-    (grid,) = build_grids(page, runs)
+    by_name = page.runs.named(RUN)
+    (grid,) = build_grids(page)
     cells = dict(zip(grid.arms, grid.rows[0].cells, strict=True))
     for arm, cell in cells.items():
         assert cell is not None
@@ -117,9 +108,8 @@ def test_a_cell_leads_to_the_trial_whose_sign_it_has(ways: Any, sign: str, tmp_p
     report = build_report(found.manifest, results)
     kept(tmp_path, replace(found, results=tuple(results)))
     page = replace(page_made.bare(), effects=(report,), folder=str(tmp_path), base=str(tmp_path))
-    runs = read_runs(shelf(page), page.effects)
-    by_name = {each.name: each for each in flat_runs(runs)[RUN]}
-    (grid,) = build_grids(page, runs)
+    by_name = page.runs.named(RUN)
+    (grid,) = build_grids(page)
     cells = [cell for cell in grid.rows[0].cells if cell]
     assert len(cells) == 2 and {cell.sign for cell in cells} == {sign}
     assert {state_of(by_name[cell.trial]) for cell in cells} == {sign}
@@ -135,7 +125,7 @@ def test_a_large_run_is_cut_and_says_so() -> None:
     model = report.models[0]
     many = tuple(replace(model.tasks[0], task_id=f"t{n}") for n in range(MOST_CELLS))
     large = replace(page, effects=(replace(report, models=(replace(model, tasks=many),)),))
-    (grid,) = build_grids(large, read_runs(shelf(page), page.effects))
+    (grid,) = build_grids(large)
     assert len(grid.rows) * len(grid.arms) <= MOST_CELLS and grid.left == len(many) - len(grid.rows) > 0
 
 
@@ -172,14 +162,14 @@ def test_the_page_of_a_trial_says_what_the_command_says(tmp_path: Path) -> None:
     write(tmp_path)
     pages, trials = pages_of(tmp_path)
     for trial in trials:
-        html = pages.page(RUN, trials, trial.name)
+        html = pages.page(RUN, trial.name)
         shown = " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
         for name, value in facts_of(read_trial(ReportFolders(str(tmp_path), ""), trial, WHOLE)):
             assert f"{name} {value}" in shown
     target = next(each for each in trials if each.line.arm == "target")
     control = next(each for each in trials if each.line.arm == "control")
-    assert '<em class="opens">opens skill-0</em>' in pages.page(RUN, trials, target.name)
-    assert '<em class="opens">' not in pages.page(RUN, trials, control.name)
+    assert '<em class="opens">opens skill-0</em>' in pages.page(RUN, target.name)
+    assert '<em class="opens">' not in pages.page(RUN, control.name)
 
 
 def test_two_trials_side_by_side(tmp_path: Path) -> None:
@@ -190,7 +180,7 @@ def test_two_trials_side_by_side(tmp_path: Path) -> None:
         next(each for each in trials if (each.line.task_id, each.line.arm) == (task, arm))
         for arm in ("control", "target")
     )
-    html = pages.pair(RUN, trials, (left.name, right.name))
+    html = pages.pair(RUN, (left.name, right.name))
     shown = unescape(re.sub(r"<[^>]+>", " ", html.split("</style>")[1]))
     for part in (
         "test total",
@@ -202,13 +192,9 @@ def test_two_trials_side_by_side(tmp_path: Path) -> None:
         "answer.txt: not the same",
     ):
         assert part in shown, part
-    assert pages.pair(RUN, trials, (right.name, left.name)) != html
-    assert (
-        pages.pair(RUN, trials, (left.name, left.name))
-        == ""
-        == pages.pair(RUN, trials, (left.name, "trial-0000000000000000"))
-    )
-    assert pages.page(RUN, trials, "trial-0000000000000000") == ""
+    assert pages.pair(RUN, (right.name, left.name)) != html
+    assert pages.pair(RUN, (left.name, left.name)) == "" == pages.pair(RUN, (left.name, "trial-0000000000000000"))
+    assert pages.page(RUN, "trial-0000000000000000") == ""
 
 
 def test_what_others_wrote_is_text(tmp_path: Path) -> None:
@@ -223,7 +209,7 @@ def test_what_others_wrote_is_text(tmp_path: Path) -> None:
         notes=(TOLD,),
     )
     pages, trials = pages_of(tmp_path)
-    for html in (pages.page(RUN, trials, trials[0].name), pages.pair(RUN, trials, (trials[0].name, trials[1].name))):
+    for html in (pages.page(RUN, trials[0].name), pages.pair(RUN, (trials[0].name, trials[1].name))):
         parsed = Parsed(html)
         assert not parsed.all("img") and len(parsed.all("script")) == 1
         assert "<script>alert" not in html and "\x1b" not in html and "\u202e" not in html
@@ -244,7 +230,7 @@ def test_only_addresses_of_trials_are_addresses(address: str) -> None:
 def test_a_server_shows_the_trials_of_the_runs_on_its_page_and_no_others(tmp_path: Path) -> None:
     write(tmp_path)
     pages, trials = pages_of(tmp_path)
-    known = {f"{RUN}/{each.name}": pages.page(RUN, trials, each.name) for each in trials}
+    known = {f"{RUN}/{each.name}": pages.page(RUN, each.name) for each in trials}
     site = Site(lambda: "<html></html>", lambda: "1", lambda address: known.get(address, ""))
     with serving(Server(site, str(tmp_path), 0, interval=0.02, patience=5)) as running:
         ask = Client(running)
@@ -285,12 +271,12 @@ def test_a_served_page_leads_to_its_trials(tmp_path: Path) -> None:
 
 def test_failing_trials_have_pages_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path)
-    _, trials = pages_of(tmp_path)
+    pages, trials = pages_of(tmp_path)
     monkeypatch.setattr("skill_health.page.trials.pages.MOST_PAGES", 1)
-    (only,) = chosen_pages(ReportFolders(str(tmp_path), ""), {RUN: trials})
+    (only,) = chosen_pages(pages.runs, [RUN])
     assert only == f"{RUN}/{next(each for each in trials if each.failed).name}"
     monkeypatch.setattr("skill_health.page.trials.pages.MOST_BYTES", 1)
-    assert chosen_pages(ReportFolders(str(tmp_path), ""), {RUN: trials}) == frozenset()
+    assert chosen_pages(pages.runs, [RUN]) == frozenset()
 
 
 def both(steps: int, files: int, length: int) -> SideBySide:

@@ -18,7 +18,6 @@ from skill_health.page.skill.effects import EffectReports, EffectSection, HtmlBu
 from skill_health.page.skill.health import Found, HealthSection, by_skill, health
 from skill_health.page.skill.needs import NeedsSection, needs, needs_by_path
 from skill_health.page.skill.routing import RouterReports, RoutingSection, book, routing
-from skill_health.trials.kept_files import ReportFolders
 
 ORDER, TITLE = 40, "Skill by skill"
 FINDINGS, NEEDS, PROMPTS, TASKS, LINKS, VIEWS = 250_000, 120_000, 250_000, 150_000, 120_000, 500_000
@@ -67,13 +66,12 @@ def build(page: Page, drawn: Drawn) -> Mapping[str, object]:
 
 def parts(page: Page) -> Iterator[SkillPart]:
     """The parts in the order of the overview. Reads what was kept of failing trials below the page's folder."""
-    shelf = ReportFolders(page.folder, page.base)
     sources = _Sources(
         {each.path: each for each in page.lint.skills},
         by_skill(page.lint),
         needs_by_path(page.needs),
-        book(page.origins, shelf, page.router),
-        bench(page.origins, shelf, page.effects),
+        book(page.origins, page.runs.shelf, page.router),
+        bench(page.origins, page.runs, page.effects),
         HtmlBudget(FINDINGS),
         HtmlBudget(NEEDS),
         HtmlBudget(PROMPTS),

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 
 from skill_health.page.drawing.drawn import Drawn
 from skill_health.page.model import Page
-from skill_health.page.trials.grid import build_grids, read_runs
+from skill_health.page.trials.grid import build_grids
 from skill_health.trials.find import SIGNS, STATES
-from skill_health.trials.kept_files import ReportFolders
 
 ORDER, TITLE = 32, "Trials"
 
 
 def build(page: Page, drawn: Drawn) -> Mapping[str, object] | None:
     """The grids of the runs, the latest first; None where no run has trials."""
-    grids = list(build_grids(page, read_runs(ReportFolders(page.folder, page.base), page.effects)))
+    grids = list(build_grids(page))
     return {"grids": grids, "signs": SIGNS, "states": STATES} if grids else None

@@ -31,9 +31,8 @@ from skill_health.page.request import PAGE, PageOptions, asked, page_of
 from skill_health.page.trials.address import ADDRESS
 from skill_health.page.trials.pages import TrialPages
 from skill_health.registries.sources import KINDS, expand
-from skill_health.trials.find import every_trial
+from skill_health.trials.find import KeptRuns
 from skill_health.trials.kept_files import ReportFolders
-from skill_health.trials.results import read_trials
 
 _BODY = re.compile(r"</head>\s*<body\b[^>]*>", re.IGNORECASE)
 _REASON = 400
@@ -240,9 +239,8 @@ class PageBuilder:
         if named is None or named[1] not in self._runs:
             return ""
         run, first, second = named.groups()
-        trials = every_trial(read_trials(ReportFolders(self.about.folder, ""), run))
-        pages = TrialPages(self.about.folder, self.about.folder, self._title)
-        return pages.pair(run, trials, (first, second)) if second else pages.page(run, trials, first)
+        pages = TrialPages(KeptRuns(ReportFolders(self.about.folder, self.about.folder)), self._title)
+        return pages.pair(run, (first, second)) if second else pages.page(run, first)
 
     def mark(self) -> str:
         """See `mark`."""

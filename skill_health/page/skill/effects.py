@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isclose
 
 from skill_health.documents.caveats import FoundCaveat, find_effect_caveats
@@ -16,16 +16,15 @@ from skill_health.page.figures import MISSING, points, score, share
 from skill_health.page.model import Origins, PageCell
 from skill_health.page.skill.budget import HtmlBudget, price
 from skill_health.page.skill.trials import DEAREST, TrialView, trial_view
+from skill_health.trials.find import KeptRuns
 from skill_health.trials.kept_files import FileLink, ReportFolders
 from skill_health.trials.results import (
     RESULTS,
     Trial,
     TrialLinks,
-    Trials,
     kept,
     of_tasks,
     order,
-    read_trials,
     worst,
 )
 
@@ -107,19 +106,12 @@ _Of = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class EffectReports:
-    """Skills and tasks of the benchmark's reports by run, model and name of the skill; trials are read once a run."""
+    """Skills and tasks of the benchmark's reports by run, model and name of the skill, and the trials of the runs."""
 
     origins: Origins
-    shelf: ReportFolders
+    runs: KeptRuns
     skills: Mapping[_Of, SkillEffectReport]
     tasks: Mapping[_Of, tuple[TaskReport, ...]]
-    _read: dict[str, Trials] = field(default_factory=dict)
-
-    def trials(self, run: str) -> Trials:
-        """The trials of a run; none where the folder of the reports is not known."""
-        if run not in self._read:
-            self._read[run] = read_trials(self.shelf, run) if self.shelf.folder else {}
-        return self._read[run]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +123,7 @@ class HtmlBudgets:
     views: HtmlBudget
 
 
-def bench(origins: Origins, shelf: ReportFolders, reports: Sequence[EffectReport]) -> EffectReports:
+def bench(origins: Origins, runs: KeptRuns, reports: Sequence[EffectReport]) -> EffectReports:
     """Where the effect of each skill is looked up."""
     skills: dict[_Of, SkillEffectReport] = {}
     tasks: dict[_Of, list[TaskReport]] = defaultdict(list)
@@ -140,7 +132,7 @@ def bench(origins: Origins, shelf: ReportFolders, reports: Sequence[EffectReport
             skills.update(((report.run_id, each.model, skill.skill), skill) for skill in each.skills)
             for task in each.tasks:
                 tasks[report.run_id, each.model, str(task.skill)].append(task)
-    return EffectReports(origins, shelf, skills, {key: tuple(found) for key, found in tasks.items()})
+    return EffectReports(origins, runs, skills, {key: tuple(found) for key, found in tasks.items()})
 
 
 def effect(record: SkillRecord, library: EffectReports, purses: HtmlBudgets) -> EffectSection:
@@ -157,11 +149,12 @@ def _measured(line: ModelEffect, library: EffectReports, purses: HtmlBudgets) ->
         if not purses.tasks.pay(_AROUND + _ARM * len(task.arms) + price(task.slug + task.id + task.kind)):
             break
         tasks.append(task)
-    ran = of_tasks(library.trials(run), model, {task.task_id for task in every})
-    trials = _linked(library.shelf, ran, purses.links)
+    ran = of_tasks(library.runs.trials(run), model, {task.task_id for task in every})
+    shelf = library.runs.shelf
+    trials = _linked(shelf, ran, purses.links)
     chosen = worst(ran)
-    view = _view(library.shelf, chosen, purses.views)
-    files = [library.shelf.link(("effectiveness", run, each), each) for each in ("report.json", RESULTS)]
+    view = _view(shelf, chosen, purses.views)
+    files = [shelf.link(("effectiveness", run, each), each) for each in ("report.json", RESULTS)]
     return SkillMeasurement(
         line, find_effect_caveats(line), skill.verdict.notes if skill else (), points(library.origins, line.delta), tuple(tasks),
         len(every) - len(tasks), tuple(link for link in files if link), trials, len(ran) - len(trials), view,

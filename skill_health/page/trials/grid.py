@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from skill_health.documents.effect_report import EffectReport, ModelEffectReport, TaskArmCounts, TaskReport
+from skill_health.documents.effect_report import ModelEffectReport, TaskArmCounts, TaskReport
 from skill_health.page.figures import MISSING
 from skill_health.page.model import Origins, Page, PageCell
 from skill_health.trials.find import STATES, TrialState, state_of
-from skill_health.trials.kept_files import ReportFolders
-from skill_health.trials.results import Trial, Trials, order, read_trials
+from skill_health.trials.results import Trial, order
 
 MOST_CELLS = 4_000
 """So many cells stand on a page; of further tasks only the number is said."""
@@ -71,20 +70,16 @@ class TrialGrid:
     counts: Mapping[TrialState, int]
 
 
-def read_runs(shelf: ReportFolders, reports: Sequence[EffectReport]) -> Mapping[str, Trials]:
-    """The trials of the runs of these reports, by run; none where the folder of the reports is not known."""
-    return {report.run_id: read_trials(shelf, report.run_id) if shelf.folder else {} for report in reports}
-
-
-def build_grids(page: Page, runs: Mapping[str, Trials]) -> Iterator[TrialGrid]:
+def build_grids(page: Page) -> Iterator[TrialGrid]:
     """A grid for each run and model, the latest run first.
 
     Where the trials themselves are not there, what the report counts of them is all that is known.
     """
     room = MOST_CELLS
     for report in page.effects:
+        trials = page.runs.trials(report.run_id)
         for model in report.models:
-            of_task = {task: some for (name, task), some in runs[report.run_id].items() if name == model.model}
+            of_task = {task: some for (name, task), some in trials.items() if name == model.model}
             if not model.tasks:
                 continue
             arms = _arms(model)

@@ -46,18 +46,19 @@ def first_screen(page: Page) -> FirstScreen:
     known = {number: each for number, each in page.answers.items() if each.grade is not SkillGrade.NOT_MEASURED}
     open_ = {number: each for number, each in page.answers.items() if number not in known}
     tiles = [_graded(page, number, answer) for number, answer in sorted(known.items())]
-    if live := _live(page):
+    live = _live(page)
+    if live:
         tiles.append(_tile(live, "activation"))
     for more in (_listing(page), _rule(page, rules), _fixes(page, rules), _claims(page), _score(page)):
         if more and len(tiles) < _TILES:
             tiles.append(more)
     start = next((each for _, each in sorted(open_.items()) if each.command), None)
     return FirstScreen(
-        "; ".join(_facts(page, rules)), tuple(tiles), tuple(TOPICS[number] for number in sorted(open_)), start
+        "; ".join(_facts(page, rules, live)), tuple(tiles), tuple(TOPICS[number] for number in sorted(open_)), start
     )
 
 
-def _facts(page: Page, rules: Sequence[RuleCount]) -> Iterator[str]:
+def _facts(page: Page, rules: Sequence[RuleCount], live: SkillVerdict | None) -> Iterator[str]:
     """The worst facts, the worst first."""
     total = len(page.status.skills)
     grades = Counter(each.grade for each in page.verdicts.values())
@@ -66,7 +67,6 @@ def _facts(page: Page, rules: Sequence[RuleCount]) -> Iterator[str]:
     for number, answer in sorted(page.answers.items()):
         if number > 1 and answer.grade is SkillGrade.FAIL:
             yield f"{TOPICS[number]} fails{f' ({answer.detail})' if answer.detail else ''}"
-    live = _live(page)
     if live and live.grade is SkillGrade.FAIL:
         yield f"{SKILL_TOPICS[LIVE]} fails ({live.detail})"
     if (worst := _shortest(page)) and worst.full < worst.skills:
