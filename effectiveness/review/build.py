@@ -36,6 +36,7 @@ from skill_health.stats.intervals import wilson_interval
 from skill_health.text.numbers import amount
 from skill_health.text.patterns import lazy
 from skill_health.text.terminal import one_line
+from skill_health.trials.kept_files import ReportFolders
 from skill_health.trials.reading import WHOLE, KeptTrial, TrialCheck, read_trial
 from skill_health.trials.results import Trial, order, read_trials, shelf_of
 
@@ -51,9 +52,10 @@ _NO_FILE = lazy(r"(?i)\b(?:no such file|does not exist|files? not found|was not 
 
 @dataclass(frozen=True, slots=True)
 class ReviewedRun:
-    """A run whose trials are evidence: its manifest, the trials of it by task, and what reads their folders."""
+    """A run whose trials are evidence: its manifest, the trials of it by task, and where their folders are."""
 
     run: EffectRun
+    shelf: ReportFolders
     trials: Mapping[str, tuple[Trial, ...]]
 
     @classmethod
@@ -63,7 +65,7 @@ class ReviewedRun:
         by_task: dict[str, list[Trial]] = defaultdict(list)
         for (_, task), some in read_trials(shelf, name, runs).items():
             by_task[task] += some
-        return cls(run, {task: tuple(sorted(some, key=order)) for task, some in by_task.items()})
+        return cls(run, shelf, {task: tuple(sorted(some, key=order)) for task, some in by_task.items()})
 
     def of(self, task: Task) -> tuple[Trial, ...]:
         """Its trials of a task as that is now; none where the run had another state of the task."""
@@ -97,17 +99,12 @@ def review_task(
         CATEGORIES if task.format in _CLOSED else (),
     )
     criteria = judge_task(facts)
-    failing = [
-        ReviewedTrial(run.run.run_id, read_trial(shelf_of(run.run.folder)[0], trial, WHOLE))
-        for run, trial in trials
-        if trial.line.scored
-    ]
     return TaskReview(
         metadata=metadata,
         oracle=oracle,
         agents=agents,
         impact=impact,
-        failures=find_failures(failing),
+        failures=find_failures(trials),
         criteria=criteria,
         recommendation=recommend(criteria),
         check=facts.check,
@@ -133,7 +130,7 @@ def _metadata(task: Task) -> ReviewedMetadata:
     )
 
 
-def _requirements(task: Task) -> Iterable[str]:
+def _requirements(task: Task) -> Iterator[str]:
     whole = task.in_container()
     if whole.recipe is not None:
         yield "an image of its own"
@@ -163,7 +160,7 @@ def _oracle(task: Task, state: VerifiedState | None) -> ReviewedOracle:
     )
 
 
-def _arms(trials: Sequence[tuple[ReviewedRun, Trial]]) -> Iterable[ReviewedArm]:
+def _arms(trials: Sequence[tuple[ReviewedRun, Trial]]) -> Iterator[ReviewedArm]:
     groups: dict[tuple[str, str, str], list[tuple[ReviewedRun, Trial]]] = defaultdict(list)
     for run, trial in trials:
         groups[run.run.run_id, trial.line.model, trial.line.arm].append((run, trial))
@@ -196,7 +193,7 @@ def _share(passed: int, n: int) -> NotedFigure:
     )  # fmt: skip
 
 
-def _impact(trials: Sequence[tuple[ReviewedRun, Trial]]) -> Iterable[SkillsImpact]:
+def _impact(trials: Sequence[tuple[ReviewedRun, Trial]]) -> Iterator[SkillsImpact]:
     """What each model gains by the skills, and all that are not simulated together."""
     counts: dict[tuple[str, str, bool], dict[str, list[int]]] = defaultdict(lambda: {TARGET: [0, 0], CONTROL: [0, 0]})
     for run, trial in trials:
@@ -218,20 +215,23 @@ def _impact(trials: Sequence[tuple[ReviewedRun, Trial]]) -> Iterable[SkillsImpac
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewedTrial:
-    """A scored trial of the task, with the run that it is of."""
+class _FailedTrial:
+    """A failing trial of the task, with the run that it is of."""
 
     run: str
     kept: KeptTrial
 
 
-def find_failures(trials: Sequence[ReviewedTrial]) -> tuple[TestFailure, ...]:
-    """What failed in scored trials, the commonest first, then by name."""
-    counted = Counter(each.kept.trial.line.arm for each in trials)
-    found: dict[tuple[str, FailureCause], list[tuple[ReviewedTrial, str]]] = defaultdict(list)
-    for each in trials:
-        for name, cause, said in _failures(each.kept):
-            found[name, cause].append((each, said))
+def find_failures(trials: Iterable[tuple[ReviewedRun, Trial]]) -> tuple[TestFailure, ...]:
+    """What failed in scored trials, the commonest first, then by name. Only failing ones are read."""
+    counted: Counter[str] = Counter()
+    found: dict[tuple[str, FailureCause], list[tuple[_FailedTrial, str]]] = defaultdict(list)
+    for run, trial in trials:
+        counted[trial.line.arm] += trial.line.scored
+        if trial.failed:
+            each = _FailedTrial(run.run.run_id, read_trial(run.shelf, trial, WHOLE))
+            for name, cause, said in _failures(each.kept):
+                found[name, cause].append((each, said))
     listed = []
     for (name, cause), some in found.items():
         arms = Counter(each.kept.trial.line.arm for each, _ in some)
@@ -257,10 +257,8 @@ def _joined(found: Iterable[TestFailure]) -> Iterator[TestFailure]:
 
 
 def _failures(kept: KeptTrial) -> Iterator[tuple[str, FailureCause, str]]:
-    """What failed in one trial: each by its name, its cause, and what was said."""
+    """What failed in a failing trial: each by its name, its cause, and what was said."""
     line = kept.trial.line
-    if line.outcome == "pass":
-        return
     if line.outcome in ("timeout", "refusal"):
         yield "", "time limit" if line.outcome == "timeout" else "refusal", ""
         return
@@ -305,7 +303,7 @@ def cause_of(said: str) -> FailureCause:
     return "assertion" if named.group() in ("assert", "AssertionError") else "exception"
 
 
-def _evidence(trial: ReviewedTrial) -> FailingTrial:
+def _evidence(trial: _FailedTrial) -> FailingTrial:
     line = trial.kept.trial.line
     pieces = [piece for step in trial.kept.steps() for piece in step.pieces if piece.text.strip()]
     last = f"{pieces[-1].label} {pieces[-1].text}" if pieces else ""

@@ -22,7 +22,7 @@ from skill_health.documents.task_review import (
     ReviewedOracle,
     SkillsImpact,
 )
-from skill_health.effectiveness.records import CONTROL, condition_of
+from skill_health.effectiveness.records import CONTROL
 from skill_health.effectiveness.tasks._api import TaskAbout
 from skill_health.stats.intervals import wilson_interval
 from skill_health.text.near import list_some
@@ -151,15 +151,10 @@ def _number_of_skills(facts: ReviewFacts) -> _Said:
     n, reason = len(skills), facts.about.skills_reason
     if n == 0:
         return "skill-count", "met", "caveat", "a negative control: no skill should help"
-    said = f"{count(n, 'skill')} should help, where {FEWEST_SKILLS} to {MOST_SKILLS} are wanted"
+    said = f"{count(n, 'skill')} should help"
     if FEWEST_SKILLS <= n <= MOST_SKILLS:
-        return "skill-count", "met", "caveat", f"{count(n, 'skill')} should help"
-    return (
-        "skill-count",
-        "met" if reason else "not met",
-        "caveat",
-        f"{said}{f'; the reason given: {reason}' if reason else ''}",
-    )
+        return "skill-count", "met", "caveat", said
+    return _unusual("skill-count", f"{said}, where {FEWEST_SKILLS} to {MOST_SKILLS} are wanted", reason)
 
 
 def _number_of_tests(facts: ReviewFacts) -> _Said:
@@ -169,13 +164,14 @@ def _number_of_tests(facts: ReviewFacts) -> _Said:
         return "test-count", "not known", "caveat", "the verifier is no pytest: its tests cannot be counted"
     if n <= MOST_TESTS:
         return "test-count", "met", "caveat", count(n, "test")
-    said = f"{count(n, 'test')}, where fewer than {MOST_TESTS + 1} are wanted"
-    return (
-        "test-count",
-        "met" if reason else "not met",
-        "caveat",
-        f"{said}{f'; the reason given: {reason}' if reason else ''}",
-    )
+    return _unusual("test-count", f"{count(n, 'test')}, where fewer than {MOST_TESTS + 1} are wanted", reason)
+
+
+def _unusual(code: CriterionCode, said: str, reason: str) -> _Said:
+    """A number that is not as it should be, which a reason excuses."""
+    if reason:
+        return code, "met", "caveat", f"{said}; the reason given: {reason}"
+    return code, "not met", "caveat", said
 
 
 def _closed_words(facts: ReviewFacts) -> _Said:
@@ -214,9 +210,7 @@ def _measured(facts: ReviewFacts) -> Iterator[_Said]:
         yield "skill-dependent", "met", "reject", "a negative control: no skill should help"
         return
     real = [each for each in facts.impact if not each.simulated and each.delta.value is not None]
-    controls = [
-        each for each in facts.agents if not each.simulated and condition_of(each.arm) == CONTROL and each.passed.n
-    ]
+    controls = [each for each in facts.agents if not each.simulated and each.arm == CONTROL and each.passed.n]
     if not real:
         simulated = " (simulated trials say nothing about a model)" if facts.impact else ""
         said = f"no agent did it both with its skills and without{simulated}"

@@ -17,8 +17,6 @@ from skill_health.text.near import list_some
 from skill_health.text.numbers import NOTHING, amount, count, p_value, points, share
 
 _SIGNS = {"met": "yes", "not met": "NO", "not shown": "open", "not known": "?", "for a person": "person"}
-
-
 _AUTHORS = {
     "human": "by a person", "model": "by a model", "mixed": "by a person and a model", None: "who wrote it is not said",
 }  # fmt: skip

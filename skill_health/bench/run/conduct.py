@@ -68,8 +68,8 @@ class RunnerWork(ABC, Generic[T]):
 
     `capped` is the cap that prevented work; "" if none did; `down` has a line for each model that was left alone after
     failing for long. `on_result` is told the outcome of each result once that is durable, and `tell` prints a line for
-    people. `FINE` are the outcomes that
-    progress does not count as failures, `UNDER_WAY` is what an interrupted run says of what it has begun.
+    people. `FINE` are the outcomes that progress does not count as failures, `UNDER_WAY` is what an interrupted run
+    says of what it has begun.
     """
 
     FINE: ClassVar[tuple[str, ...]] = ("finished",)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from skill_health.needs.model import EvidenceKind, Sign
-from skill_health.needs.reading.force import SectionUse, is_conditional, is_negated
+from skill_health.needs.reading.force import SectionUse, is_conditional, is_in_brackets, is_negated
 from skill_health.needs.reading.read import SkillReading, SkillStatement, phrase, signs_of_phrase
 from skill_health.text.patterns import lazy
 
@@ -189,7 +189,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
                     and not is_conditional(statement.text, match.start())
                 ):
                     plain = statement.role in (SectionUse.MAIN, SectionUse.REQUIRED) and statement.kind == "paragraph"
-                    aside = statement.text.rfind("(", 0, match.start()) > statement.text.rfind(")", 0, match.start())
+                    aside = is_in_brackets(statement.text, match.start())
                     told = plain and not aside and _MUST_USE.search(match[0]) is not None
                     first = not statement.text[: match.start()].strip(" *_-0123456789.)") or "depends" in match[0]
                     yield reading.sign(
@@ -284,7 +284,7 @@ def _sibling_skills(reading: SkillReading) -> Iterator[Sign]:
             path = f"{above}/{name}/SKILL.md" if above else f"{name}/SKILL.md"
             there[name] = name != folder.rpartition("/")[2] and reading.read(path) is not None
         if there[name]:
-            weight = _ASIDE if line.rfind("(", 0, at) > line.rfind(")", 0, at) else 1.0
+            weight = _ASIDE if is_in_brackets(line, at) else 1.0
             yield reading.sign(weight, EvidenceKind.FILE, f"skill {name}", span.line)
 
 

@@ -150,6 +150,11 @@ def is_conditional(statement: str, at: int) -> bool:
     return _CONDITION.search(statement, 0, at) is not None
 
 
+def is_in_brackets(text: str, at: int) -> bool:
+    """Whether a bracket is open at a place of a text: what stands there is said by the way."""
+    return text.rfind("(", 0, at) > text.rfind(")", 0, at)
+
+
 _FAILING = lazy(
     r"\b(?:if|unless|when|whenever)\b[^.;\n]{0,60}\b(?:not|isn't|aren't|n't|no|unclear|missing|ambiguous|absent|unsure|unknown|unspecified|"
     r"necessary|blocked|empty|fails?|failed|multiple|several)\b"
