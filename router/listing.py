@@ -96,7 +96,12 @@ def _shown(
 
 def catalogue_digest(catalogue: Catalogue) -> str:
     """A hash of what is shown, names and texts in their order: 32 hexadecimal digits."""
-    shown = json.dumps([[skill.listed_as, skill.text] for skill in catalogue.shown], ensure_ascii=True)
+    return listing_digest((skill.listed_as, skill.text) for skill in catalogue.shown)
+
+
+def listing_digest(entries: Iterable[tuple[str, str]]) -> str:
+    """The same of names and texts as they are listed, such as those of a manifest."""
+    shown = json.dumps([[name, text] for name, text in entries], ensure_ascii=True)
     return blake2b(shown.encode("ascii"), digest_size=16).hexdigest()
 
 

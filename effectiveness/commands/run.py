@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from skill_health.bench.command_line import finish, print_lines
+from skill_health.bench.command_line import finish, from_option, print_lines
 from skill_health.core.errors import CLEAN, UsageError
 from skill_health.core.times import time_option
 from skill_health.effectiveness.commands._options import (
@@ -23,6 +23,7 @@ from skill_health.effectiveness.commands._options import (
 
 if TYPE_CHECKING:
     from skill_health.bench.run.conduct import RunOutcome
+    from skill_health.documents.effect_manifest import EffectManifest
 
 
 @click.command(short_help="Let agents do tasks with and without skills, and report.")
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 @study_options
 @network_options
 @spending_options
+@from_option
 @click.option("--resume", "named", metavar="RUN", default="", help="Resume this run and no other.")
 @click.option("--no-resume", is_flag=True, help="Start over, even if the same run is unfinished.")
 @click.option(
@@ -50,13 +52,16 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
     show a bias, or where an agent does not see the skills that it should, 3 where trials are left.
 
     Tasks that were not checked before are checked first, which runs their oracles and verifiers in the same sandbox.
+    With --from a run is repeated as its manifest says, if all that it rests on is as it was; what is not is named.
     """
     from skill_health.core.extras import STATISTICS, require_modules
 
     require_modules("effectiveness run", (*STATISTICS, "httpx", "h11"))
+    from skill_health.bench.reproduce.repeat import refuse_other_inputs
     from skill_health.discovery.roots import reports_folder
-    from skill_health.effectiveness.plan.choices import choices
-    from skill_health.effectiveness.plan.inputs import load_inputs
+    from skill_health.documents._record import record_values
+    from skill_health.effectiveness.plan.choices import choices, choices_of
+    from skill_health.effectiveness.plan.inputs import load_inputs, narrow
     from skill_health.effectiveness.plan.pairs import find_pairs, with_pairs
     from skill_health.effectiveness.plan.preflight import fit_tasks, said_of_earlier
     from skill_health.effectiveness.plan.prepare import AT_ONCE, prepare
@@ -73,7 +78,13 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
     click.get_current_context().call_on_close(drop_copies)
     inputs = load_inputs(tasks, options["skill_paths"], options["config_file"], options["skip_namesakes"])
     print_lines(inputs.notes)
-    chosen = choices(options, inputs.config.effectiveness)
+    reports = reports_folder(options["out"], inputs.root, inputs.config)
+    repeated = _repeated(options["repeated"], reports) if options["repeated"] else None
+    if repeated:
+        inputs = narrow(inputs, repeated)
+        chosen = choices_of(repeated, inputs.config.effectiveness)
+    else:
+        chosen = choices(options, inputs.config.effectiveness)
     if not chosen.agents:
         raise UsageError(
             "no agent is named: give --agents, such as --agents claude-code:MODEL (see `effectiveness agents`)"
@@ -81,13 +92,14 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
     own = any(task.contained for task in inputs.tasks)
     sandbox = pick(chosen.sandbox or None, chosen.image, own=own)
     fit, skipped, lines = fit_tasks(
-        inputs, options["skip_unfit"], sandbox, chosen.image, chosen.network, look_only=options["dry_run"],
+        inputs, options["skip_unfit"] or bool(repeated and repeated.skipped), sandbox, chosen.image, chosen.network, look_only=options["dry_run"],
         tell=lambda line: print_lines([line]),
     )  # fmt: skip
     print_lines(lines)
     at_once = options["concurrency"] or AT_ONCE
     # The configuration's pairs are tried where nobody says what else to try.
-    if asked := options["pairs"] or (() if options["arms"] else inputs.config.effectiveness.pairs):
+    asked = () if repeated else options["pairs"] or (() if options["arms"] else inputs.config.effectiveness.pairs)
+    if asked:
         pairs = find_pairs(asked, inputs, fit)
         hints = options["hint"] or inputs.config.effectiveness.hint
         ways = options["delivery"] or inputs.config.effectiveness.delivery
@@ -96,7 +108,7 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
         inputs,
         fit,
         chosen,
-        reports_folder(options["out"], inputs.root, inputs.config),
+        reports,
         options["time"] or datetime.now(UTC),
         skipped=skipped,
         named=options["named"],
@@ -105,6 +117,8 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
         keyless=options["dry_run"],
         concurrency=at_once,
     )
+    if repeated:
+        refuse_other_inputs(record_values(repeated), prepared.place.manifest)
     print_lines([*prepared.forecast.lines(), *said_of_earlier(prepared.place, prepared.reports)])
     if options["dry_run"]:
         print_lines(["dry run: no agent was started, nothing was written"])
@@ -115,6 +129,23 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
     refuse_spending_of(plan.models, prepared.prices, terms, "trial", options["unsafe_no_cost_cap"], agents)
     warn_before(terms, told.trials, told.usd_low, "trial", plan.sandbox.name, prepared.place)
     return _end(conduct(prepared, terms, sys.stderr), options["format_"])
+
+
+_OPEN = frozenset((
+    "tasks", "config_file", "skill_paths", "skip_namesakes", "skip_unfit", "out", "max_runs", "max_budget_usd", "unsafe_no_cost_cap",
+    "concurrency", "dry_run", "quiet", "repeated", "named", "no_resume", "extend", "time", "format_",
+))  # fmt: skip
+"""What a repeated run leaves open: where things are, what may be spent, and how it is shown."""
+
+
+def _repeated(run: str, reports: str) -> EffectManifest:
+    """The manifest of the run to repeat. Raises UsageError where there is none."""
+    from skill_health.bench.reproduce.repeat import refuse_settled
+    from skill_health.bench.run_folder import find_run
+    from skill_health.effectiveness.run.runs import KIND, load_manifest
+
+    refuse_settled(click.get_current_context(), _OPEN)
+    return load_manifest(find_run(run, reports, KIND))
 
 
 def _end(ended: RunOutcome, format_: str) -> int:

@@ -8,8 +8,9 @@ from typing import Any
 
 from skill_health.config.settings import Effectiveness
 from skill_health.documents.effect_composition import TriedPair
+from skill_health.documents.effect_manifest import EffectManifest
 from skill_health.effectiveness.records import Arm
-from skill_health.effectiveness.workspace.images import GATEWAY_ONLY, NetworkChoice, network_choice
+from skill_health.effectiveness.workspace.images import GATEWAY_ONLY, NetworkChoice, network_choice, read_network
 from skill_health.effectiveness.workspace.staging import parse_arms
 
 
@@ -38,6 +39,29 @@ class TrialChoices:
     pairs: tuple[TriedPair, ...] = ()
 
 
+def choices_of(manifest: EffectManifest, configured: Effectiveness) -> TrialChoices:
+    """The choices that a run was made with; what agents of one's choice are told is what the configuration says now."""
+    return TrialChoices(
+        agents=tuple(model.spec for model in manifest.models),
+        arms=parse_arms(manifest.arms),
+        reps=manifest.replications,
+        seed=manifest.seed,
+        margin=manifest.margin,
+        sandbox=manifest.sandbox.name,
+        image=manifest.sandbox.image,
+        timeout_sec=manifest.limits.timeout_sec,
+        max_usd=manifest.limits.max_usd_per_trial,
+        weaker_proof=tuple(dict.fromkeys(model.agent for model in manifest.models if model.unproved)),
+        settings=_settings(configured),
+        network=read_network(manifest.sandbox.network),
+        pairs=manifest.pairs,
+    )
+
+
+def _settings(configured: Effectiveness) -> Mapping[str, Any]:
+    return {"acp-command": configured.acp_command, "acp-env": dict(configured.acp_env)}
+
+
 def choices(options: Mapping[str, Any], configured: Effectiveness) -> TrialChoices:
     """The settings in force: the command line's, else the configuration's. Raises UsageError for an unknown arm."""
 
@@ -58,6 +82,6 @@ def choices(options: Mapping[str, Any], configured: Effectiveness) -> TrialChoic
         timeout_sec=options.get("timeout"),
         max_usd=options.get("max_usd_per_trial"),
         weaker_proof=tuple(options.get("weaker_proof") or ()),
-        settings={"acp-command": configured.acp_command, "acp-env": dict(configured.acp_env)},
+        settings=_settings(configured),
         network=network_choice(options.get("network"), options.get("hosts") or (), configured),
     )

@@ -15,6 +15,7 @@ from skill_health.core.errors import UsageError
 from skill_health.discovery.evaluations import eval_material
 from skill_health.discovery.plugins import Plugins
 from skill_health.documents._targets import read_targets
+from skill_health.documents.effect_manifest import EffectManifest
 from skill_health.effectiveness.check.skills import collection
 from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.tasks._api import Task
@@ -179,6 +180,12 @@ def load_inputs(
         raise UsageError(f"no skill below {', '.join(skills) or root}: name the skills under test with --skills")
     _refuse_two(inputs)
     return replace(inputs, notes=(*inputs.notes, *_differing(inputs)))
+
+
+def narrow(inputs: TrialInputs, repeated: EffectManifest) -> TrialInputs:
+    """The inputs with those tasks alone that a run had, used or skipped."""
+    wanted = {task.id for task in repeated.tasks} | {skipped.task for skipped in repeated.skipped}
+    return replace(inputs, tasks=tuple(task for task in inputs.tasks if task.id in wanted))
 
 
 def _differing(inputs: TrialInputs) -> Iterator[str]:

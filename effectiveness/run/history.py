@@ -54,15 +54,15 @@ def record_again(reports: str, manifest: EffectManifest, report: EffectReport, r
     for _, raw in read_backwards(path):
         with suppress(ValueError):
             line = decode_record(raw, EffectHistoryLine)
-            last.setdefault(_subject(line), line)
-    known = [(line, last.get(_subject(line))) for line in history_lines(manifest, report, results)]
+            last.setdefault(history_subject(line), line)
+    known = [(line, last.get(history_subject(line))) for line in history_lines(manifest, report, results)]
     lines = [line for line, old in known if old and old.run_id == line.run_id and old != line]
     for line in lines:
         append_history(path, record_values(line))
     return len(lines)
 
 
-def _subject(line: EffectHistoryLine) -> tuple[str, str | None, bool]:
+def history_subject(line: EffectHistoryLine) -> tuple[str, str | None, bool]:
     """What a line is about: where a run of pairs follows one of skills, each has a last line of its own."""
     return line.model, line.skill, line.about_pairs_alone
 

@@ -104,6 +104,12 @@ class NetworkChoice:
 GATEWAY_ONLY = NetworkChoice()
 
 
+def read_network(text: str) -> NetworkChoice:
+    """The choice that a manifest has as text."""
+    whom, _, hosts = text.partition(": ")
+    return NetworkChoice(whom, tuple(hosts.split(", ")) if hosts else ())
+
+
 def network_choice(whom: str | None, hosts: Sequence[str], configured: Effectiveness) -> NetworkChoice:
     """What the command line says, else the configuration. Raises UsageError for hosts that nobody may reach."""
     granted = whom or configured.network

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from skill_health.bench.command_line import finish, print_lines
+from skill_health.bench.command_line import finish, from_option, print_lines
 from skill_health.core.errors import CLEAN, UsageError
 from skill_health.core.files import here
 from skill_health.core.times import time_option
@@ -16,6 +17,7 @@ from skill_health.router.commands._options import collection_options, model_opti
 
 if TYPE_CHECKING:
     from skill_health.bench.run.conduct import RunOutcome
+    from skill_health.documents.router_manifest import RouterManifest
     from skill_health.router.plan.choices import RouterOptions
     from skill_health.router.plan.prepare import PreparedSweep
     from skill_health.router.run.conduct import RouterRunOptions
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 @run_options
 @click.option("--batch", is_flag=True, help="Ask models in their providers' batches: cheaper, within a day.")
 @click.option("--cancel-batches", is_flag=True, help="Cancel the batches of a run, and keep what is done of them.")
+@from_option
 @click.option("--resume", "named", metavar="RUN", default="", help="Resume this run and no other.")
 @click.option("--no-resume", is_flag=True, help="Start over, even if the same run is unfinished.")
 @click.option("--time", callback=time_option, metavar="ISO", help="Time to record for the run (now).")
@@ -39,10 +42,13 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     A run that was stopped resumes when the same command is given again. Exit 1 where the instrument
     check says that a model's figures are not to be trusted, 3 where calls are left. With --batch
     providers are handed all calls together; an interrupt leaves those with them, and the same
-    command collects them.
+    command collects them. With --from a run is repeated as its manifest says, if all that it rests on
+    is as it was; what is not is named.
     """
+    from skill_health.bench.reproduce.repeat import refuse_other_inputs
     from skill_health.discovery.roots import reports_folder
-    from skill_health.router.plan.choices import RouterOptions, choices
+    from skill_health.documents._record import record_values
+    from skill_health.router.plan.choices import RouterOptions, choices, choices_of, narrow
     from skill_health.router.plan.prepare import prepare, read_inputs, selection_of, short_caps
     from skill_health.router.prompts._load import refuse_bad_records
     from skill_health.router.run.conduct import conduct
@@ -50,21 +56,26 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     given = RouterOptions(paths=paths, **options)
     if given.named and given.no_resume:
         raise click.UsageError("--resume and --no-resume exclude each other")
+    repeated = _repeated(given) if given.repeated else None
+    if repeated:
+        given = narrow(given, repeated)
     inputs, train = read_inputs(given)
     print_lines(inputs.notes)
     print_lines(refuse_bad_records(inputs.problems, given.skip_bad))
     prepared = prepare(
         inputs,
-        choices(given, inputs.config.router),
+        choices_of(repeated, given.template) if repeated else choices(given, inputs.config.router),
         reports_folder(given.out, inputs.root, inputs.config),
         given.time or datetime.now(UTC),
         train=train,
-        selection=selection_of(inputs, given),
+        selection=repeated.selection if repeated else selection_of(inputs, given),
         named=given.named,
         anew=given.no_resume,
         keyless=given.dry_run,
         concurrency=given.concurrency,
     )
+    if repeated:
+        refuse_other_inputs(record_values(repeated), prepared.place.manifest)
     if given.cancel_batches and prepared.place.stored is None:
         raise UsageError("there is no unfinished run like this one, so there are no batches of it to cancel")
     print_lines(prepared.forecast.lines())
@@ -76,6 +87,30 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
         print_lines([f"resuming {here(prepared.place.folder)}: {len(prepared.place.done)} results are there"])
     ended = conduct(prepared, terms, sys.stderr)
     return _end(ended, given.format_)
+
+
+_OPEN = frozenset((
+    "paths", "config_file", "prompt_files", "field_map", "skip_bad", "namesakes", "template", "out", "max_runs", "max_budget_usd",
+    "unsafe_no_cost_cap", "concurrency", "dry_run", "despite_check", "quiet", "repeated", "cancel_batches", "named", "no_resume",
+    "time", "format_",
+))  # fmt: skip
+"""What a repeated run leaves open: where things are, what may be spent, and how it is shown."""
+
+
+def _repeated(given: RouterOptions) -> RouterManifest:
+    """The manifest of the run to repeat. Raises UsageError where there is none, or where it was not made here."""
+    from skill_health.bench.reproduce.repeat import refuse_settled
+    from skill_health.bench.run_folder import find_run
+    from skill_health.discovery.roots import reports_folder
+    from skill_health.lint.pipeline import configure
+    from skill_health.router.runs import ROUTER, load_manifest
+
+    refuse_settled(click.get_current_context(), _OPEN)
+    root, config = configure(given.paths or (os.curdir,), given.config_file, {})
+    found = load_manifest(find_run(given.repeated, reports_folder(given.out, root, config), ROUTER))
+    if found.imported is True:
+        raise UsageError(f"{given.repeated} was imported: its manifest does not say how it was made")
+    return found
 
 
 def _take_terms(prepared: PreparedSweep, given: RouterOptions) -> RouterRunOptions:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import cast
 
 from skill_health.config.settings import RouterSettings
-from skill_health.documents.router_manifest import RouterIndex
+from skill_health.documents.router_manifest import RouterIndex, RouterManifest
 from skill_health.router.lexicon.fields import CONTENT, DESCRIPTION
 from skill_health.router.plan.orders import Orders
 from skill_health.router.records import Mode
@@ -70,6 +70,7 @@ class RouterOptions:
     named: str = ""
     no_resume: bool = False
     time: datetime | None = None
+    repeated: str = ""
     format_: str = "text"
 
 
@@ -82,6 +83,33 @@ def index_of(index: RouterIndex | None, retrieve: int | None, routing: RouterSet
     if index or routing.indexing != DESCRIPTION or not stages:
         return index or cast(RouterIndex, routing.indexing)
     return CONTENT
+
+
+def narrow(given: RouterOptions, repeated: RouterManifest) -> RouterOptions:
+    """The options, with what a repeated run says of the prompts to read and the skills to list."""
+    chosen = () if repeated.selection.kind == "all" else tuple(prompt.prompt_id for prompt in repeated.prompts)
+    stages = repeated.retrieval or None
+    return replace(
+        given, prompt_ids=chosen, listing=repeated.listing, index=repeated.index, retrieve=stages.k if stages else 0
+    )
+
+
+def choices_of(manifest: RouterManifest, template: str | None = None) -> RouterChoices:
+    """The choices that a run was made with; `template` is the file of one that is not ours, whose name it has."""
+    stages = manifest.retrieval or None
+    return RouterChoices(
+        models=tuple(model.spec for model in manifest.models),
+        reps=manifest.replications,
+        seed=manifest.seed or 0,
+        mode=manifest.mode,
+        listing=manifest.listing,
+        template=template or manifest.template.name,
+        index=manifest.index or DESCRIPTION,
+        orders=manifest.orders,
+        retrieve=stages.k if stages else 0,
+        retriever=stages.router if stages else "hybrid",
+        batch=manifest.batch is True,
+    )
 
 
 def choices(given: RouterOptions, routing: RouterSettings) -> RouterChoices:

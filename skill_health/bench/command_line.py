@@ -111,3 +111,9 @@ def compared_models(baseline: str | None, model: str | None, against: str | None
     if not baseline and not against:
         raise click.UsageError(f"with what? Name a BASELINE, or two {what}s of RUN by --model and --against")
     return (model, against or model) if model else None
+
+
+def from_option(command: Any) -> Any:
+    """The option --from of a command that runs."""
+    told = "Repeat this run: id, folder or manifest.json. It settles what is asked, and how."
+    return click.option("--from", "repeated", metavar="RUN", default="", help=told)(command)

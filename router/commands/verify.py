@@ -1,0 +1,110 @@
+"""`skill-health router verify`: does what is said of a run follow from its raw files?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from skill_health.core.errors import CLEAN, FINDINGS
+
+if TYPE_CHECKING:
+    from skill_health.bench.reproduce.verify import VerifiedFile
+    from skill_health.documents.router_manifest import RouterManifest
+    from skill_health.documents.router_result import RoutingResult
+
+
+@click.command(short_help="Compute a run anew from its raw files, and compare every figure.")
+@click.argument("run", metavar="[RUN]", default="last")
+@click.option(
+    "--out", metavar="DIR", help="Folder of the reports that the run is in (from the configuration, else reports)."
+)
+@click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
+def command(run: str, out: str | None, config_file: str | None) -> int:
+    """Verify RUN, the id or folder of a run; the last one unless given. Nothing is asked and nothing written.
+
+    Its hashes are computed from what its manifest lists, its reports and its lines of the history from
+    its results, and these from the answers that were kept. Exit 1 where a value differs, with its place
+    in the file.
+    """
+    from skill_health.bench.reproduce.verify import (
+        is_sound,
+        verified_lines,
+        verify_history,
+        verify_manifest,
+        verify_reports,
+        verify_results,
+    )
+    from skill_health.bench.run_folder import find_run, read_checked_manifest
+    from skill_health.discovery.roots import reports_folder
+    from skill_health.documents.router_history import HISTORY
+    from skill_health.lint.pipeline import configure
+    from skill_health.router import reports
+    from skill_health.router.history import history_lines
+    from skill_health.router.listing import listing_digest
+    from skill_health.router.plan.manifest import prompts_digest
+    from skill_health.router.report import build_report
+    from skill_health.router.runs import OF_ROUTER, ROUTER, load_run
+    from skill_health.text.terminal import echo
+
+    root, config = configure((os.curdir,), config_file, {})
+    folder = find_run(run, reports_folder(out, root, config), ROUTER)
+    stored, found = read_checked_manifest(folder, ROUTER), load_run(folder)
+    manifest, report = found.manifest, build_report(found.manifest, found.results, found.check)
+    shown = [(skill.shared or skill.name, skill.text) for skill in manifest.catalogue]
+    hashes = {"catalogue": listing_digest(shown), "prompts": prompts_digest(manifest.prompts)}
+    lines = history_lines(manifest, report, found.check)
+    history = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(folder))), HISTORY)
+    files = [
+        verify_manifest(stored, hashes),
+        verify_results(folder, stored, OF_ROUTER),
+        _answers(folder, manifest, found.results),
+        *verify_reports(reports.__name__, folder, report),
+        verify_history(history, lines, lambda line: (line.model,), found.finished),
+    ]
+    compared = [each for each in files if each is not None]
+    echo("".join(f"{line}\n" for line in verified_lines(found.run_id, manifest.tool_version, compared)))
+    return CLEAN if is_sound(compared) else FINDINGS
+
+
+def _answers(folder: str, manifest: RouterManifest, results: Iterable[RoutingResult]) -> VerifiedFile:
+    """Whether each scored result of a model is what its last answer says; what is computed here keeps no answers."""
+    from skill_health.bench.journal import ATTEMPTS, read_past
+    from skill_health.bench.reproduce.verify import VerifiedFile
+    from skill_health.documents._record import convert_record
+    from skill_health.documents.router_attempt import RoutingAttempt
+    from skill_health.router.run.outcome import THOUGHTS, read_attempt
+    from skill_health.router.runs import OF_ROUTER
+    from skill_health.text.terminal import clean
+
+    ends = read_past(folder, OF_ROUTER.fields, lambda record: True).ends
+    listed = {skill.name: skill.shared or skill.name for skill in manifest.catalogue}
+    names = [*listed, *listed.values()]
+    compared, differs = 0, []
+    for result in results:
+        if not result.scored or result.key not in ends:
+            continue
+        compared += 1
+        where = clean("/".join(map(str, result.key)))
+        try:
+            last = convert_record(ends[result.key][-1], RoutingAttempt)
+        except ValueError:
+            differs.append(f"{where}: its last attempt is damaged")
+            continue
+        read = read_attempt(last, names, manifest.template.none_allowed, THOUGHTS in result.notes)
+        said = tuple(listed.get(name, name) for name in result.ranking)
+        kept = tuple(listed.get(name, name) for name in read.answer.ranking)
+        if (read.outcome, kept, read.answer.confidence) != (result.status, said, result.confidence):
+            differs.append(
+                f"{where}: {_told(read.outcome, kept)} was answered, {_told(result.status, said)} is reported"
+            )
+    return VerifiedFile(ATTEMPTS, compared, tuple(differs), "answer")
+
+
+def _told(status: str, ranking: tuple[str, ...]) -> str:
+    from skill_health.text.near import list_some
+    from skill_health.text.terminal import clean
+
+    return clean(f"{status} ({list_some(ranking, 3)})" if ranking else status)

@@ -1,0 +1,189 @@
+"""`router run --from` and `router verify`: the same run again, or what differs; every figure computed anew."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skill_health.commands.router import command as group
+from skill_health.core.errors import UsageError
+
+TOPICS = ("invoices", "maps", "recipes")
+Call = Callable[..., int]
+
+
+def git(root: Path, *words: str) -> None:
+    names = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    subprocess.run(("git", *names, *words), cwd=root, check=True, capture_output=True)
+
+
+@pytest.fixture
+def collection(write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    text = "---\nname: {0}-work\ndescription: Sorts {0}. Use when {0} are in a mess.\n---\n# Work\n\nSort.\n"
+    prompts = [
+        {
+            "prompt_id": f"p{n}", "prompt": f"sort my {TOPICS[n % 3]} please, number {n}",
+            "expected_primary_skill": None if n == 5 else f"{TOPICS[n % 3]}-work", "acceptable_secondary_skills": [],
+            "rejected_skills": [], "reason": "About them.", "split": "train" if n < 2 else "test",
+        }
+        for n in range(6)
+    ]  # fmt: skip
+    root = write({
+        **{f"skills/{topic}-work/SKILL.md": text.format(topic) for topic in TOPICS},
+        "prompts.jsonl": "".join(json.dumps(prompt) + "\n" for prompt in prompts), "skill-health.toml": "", ".gitignore": "reports/\n",
+    })  # fmt: skip
+    git(root, "init", "--quiet")
+    git(root, "add", "--all")
+    git(root, "commit", "--quiet", "-m", "a")
+    monkeypatch.chdir(root)
+    return root
+
+
+def call(*words: str) -> int:
+    code: int = group.main([*words], standalone_mode=False)
+    return code
+
+
+def begin(*given: str, time: str = "2026-03-01T00:00:00Z") -> Path:
+    """Make a run; its folder."""
+    # A made-up router of bad answers fails the instrument check.
+    assert call("run", "--time", time, "--quiet", *given) in (0, 1)
+    (folder,) = Path("reports/router").glob(f"{time.replace('-', '').replace(':', '')}-*")
+    return folder
+
+
+def again(run: str | Path, *given: str) -> Path:
+    return begin("--from", str(run), *given, time="2026-03-02T00:00:00Z")
+
+
+def settled(folder: Path) -> Any:
+    """The report without the name and the time of its run."""
+    report = json.loads((folder / "report.json").read_text("utf-8"))
+    report["run"] |= {"run_id": "", "created": ""}
+    return report
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("--models", "lexical:tfidf,scripted:noise=0.6", "--seed", "7", "--reps", "2", "--orders", "plan"),
+        ("--models", "lexical:bm25", "--index", "body", "--split", "test", "--listing", "claude-code"),
+        ("--models", "scripted:skill=0.5", "--prompt-ids", "p1,p3", "--mode", "json_schema", "--template", "plan"),
+        ("--models", "scripted:skill=0.5", "--retrieve", "2", "--retriever", "lexical:tfidf", "--skills", "maps-work"),
+    ],
+)
+@pytest.mark.slow
+def test_a_repeated_run_has_the_same_bytes(collection: Path, given: tuple[str, ...]) -> None:
+    first = begin(*given)
+    second = again(first / "manifest.json")
+    assert (first / "results.jsonl").read_bytes() == (second / "results.jsonl").read_bytes()
+    assert settled(first) == settled(second)
+    assert call("verify", first.name) == call("verify", str(second)) == 0
+
+
+def test_what_the_run_has_settled_cannot_be_given(collection: Path) -> None:
+    first = begin("--models", "lexical:tfidf")
+    with pytest.raises(UsageError, match="--from settles --seed, --reps"):
+        again(first, "--seed", "3", "--reps", "2")
+    with pytest.raises(UsageError, match="there is no run 'other'"):
+        again("other")
+
+
+def test_what_is_not_as_it_was_is_named_with_the_way_back(collection: Path) -> None:
+    first = begin("--models", "lexical:tfidf", "--template", "none")
+    commit = json.loads((first / "manifest.json").read_text("utf-8"))["commit"][:12]
+    skill = collection / "skills/maps-work/SKILL.md"
+    before = skill.read_text("utf-8")
+    skill.write_text(before.replace("Sorts maps", "Draws maps"), encoding="utf-8")
+    with pytest.raises(UsageError) as caught:
+        again(first)
+    said = str(caught.value)
+    assert first.name in said and "catalogue differs (changed: maps-work)" in said
+    assert f"`git worktree add ../then {commit}`" in said
+    skill.write_text(before, encoding="utf-8")
+    assert settled(again(first)) == settled(first)
+
+
+def test_other_prices_do_not_keep_a_run_from_being_repeated(collection: Path) -> None:
+    first = begin("--models", "lexical:tfidf")
+    prices = '[router.prices."lexical:tfidf"]\ninput = 1.0\noutput = 1.0\n'
+    (collection / "skill-health.toml").write_text(prices, encoding="utf-8")
+    again(first)
+
+
+def test_a_run_outside_git_or_of_another_version_says_so(collection: Path) -> None:
+    first = begin("--models", "lexical:tfidf")
+    path = first / "manifest.json"
+    manifest = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps(manifest | {"tool_version": "0.0.1"}), encoding="utf-8")
+    with pytest.raises(UsageError, match=r"It was made by version 0\.0\.1"):
+        again(first)
+    path.write_text(json.dumps(manifest | {"commit": None, "dirty": None}), encoding="utf-8")
+    (collection / "skills/maps-work/SKILL.md").write_text(
+        "---\nname: maps-work\ndescription: X.\n---\n", encoding="utf-8"
+    )
+    with pytest.raises(UsageError, match="made outside of git"):
+        again(first)
+
+
+def changed(path: Path, old: str, new: str) -> None:
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def drop_first_line(path: Path) -> None:
+    path.write_bytes(path.read_bytes().partition(b"\n")[2])
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda run: changed(run / "manifest.json", "Sorts maps", "Draws maps"), "hashes/catalogue"),
+        (lambda run: changed(run / "manifest.json", "sort my maps", "sort your maps"), "hashes/prompts"),
+        (lambda run: changed(run / "manifest.json", '"seed":1', '"seed":2'), "run_id: its manifest has the hash"),
+        (lambda run: drop_first_line(run / "results.jsonl"), "1 result planned, and not there: p0/lexical:tfidf/0"),
+        (lambda run: changed(run / "report.md", "6 prompts", "7 prompts"), "report.md: "),
+        (lambda run: (run / "report.json").unlink(), "report.json: 0 values, differs in 1 place\n  it is not there"),
+        (lambda run: (run / "report.json").write_text("{"), "it is no JSON"),
+        (lambda run: changed(run.parents[1] / "router-history.jsonl", '"coverage":1', '"coverage":0'), "lexical:tfidf/coverage: 0"),
+        (lambda run: (run.parents[1] / "router-history.jsonl").write_text(""), "lexical:tfidf: there is no line"),
+    ],
+)  # fmt: skip
+def test_verify_names_what_does_not_follow(
+    collection: Path, capsys: pytest.CaptureFixture[str], damage: Callable[[Path], object], said: str
+) -> None:
+    run = begin("--models", "lexical:tfidf")
+    assert call("verify") == 0
+    damage(run)
+    capsys.readouterr()
+    assert call("verify") == 1
+    assert said in capsys.readouterr().out
+
+
+def test_results_are_what_was_answered(collection: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = begin("--models", "scripted:skill=1")
+    capsys.readouterr()
+    assert call("verify") == 0 and "attempts.jsonl: 18 answers, as computed" in capsys.readouterr().out
+    lines = [json.loads(line) for line in (run / "results.jsonl").read_text("utf-8").splitlines()]
+    lines[0]["ranking"] = lines[0]["ranking"][::-1]
+    (run / "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    assert call("verify") == 1
+    assert "p0/scripted:skill=1/0: finished (" in capsys.readouterr().out
+
+
+def test_every_figure_of_a_report_is_compared(collection: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = begin("--models", "lexical:tfidf")
+    path = run / "report.json"
+    report = json.loads(path.read_text("utf-8"))
+    metric = report["models"][0]["metrics"]["top1"]
+    metric["value"] = 0.123
+    path.write_text(json.dumps(report), encoding="utf-8")
+    capsys.readouterr()
+    assert call("verify", str(run)) == 1
+    assert "/models/0/metrics/top1/value: 0.123, computed " in capsys.readouterr().out
