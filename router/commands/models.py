@@ -26,13 +26,15 @@ class RouterRow:
 
 
 @click.command(short_help="List the routers and providers.")
+@click.argument("provider", metavar="[PROVIDER]", default="")
 @click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", help="text or json.")
-def command(config_file: str | None, format_: str) -> int:
+def command(provider: str, config_file: str | None, format_: str) -> int:
     """List every router: those computed here, the simulated one, provider protocols, and configured providers.
 
-    `openai:MODEL` stands for any model of that provider, and `NAME:MODEL` for one of [router.providers.NAME]; which
-    models there are is not asked. Of a key only the name of its variable is shown, and whether that is set.
+    `openai:MODEL` stands for any model of that provider, and `NAME:MODEL` for one of [router.providers.NAME]. Which
+    models PROVIDER offers now is asked of it, with your key: `router models openai`. Of a key only the name of its
+    variable is shown, and whether that is set.
     """
     from skill_health.config.load import describe_refused
     from skill_health.config.settings import load_config
@@ -42,9 +44,81 @@ def command(config_file: str | None, format_: str) -> int:
     config = load_config(find_root((os.curdir,)), config_file)
     for line in describe_refused(config):
         echo(f"{clean(line)}\n", err=True)
+    if provider:
+        models = _offered(provider.removesuffix(":?"), config.router)
+        echo(f"{json.dumps([asdict(each) for each in models], indent=1) if format_ == 'json' else _priced(models)}\n")
+        return CLEAN
     rows = list(_rows(config.router))
     click.echo(json.dumps([asdict(row) for row in rows], indent=1) if format_ == "json" else _table(rows))
     return CLEAN
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedModel:
+    """A model that a provider offers, as `--models` takes it; prices are dollars per million tokens, None unknown."""
+
+    name: str
+    input: float | None
+    output: float | None
+
+
+_MOST_PAGES = 50
+
+
+def _offered(name: str, routing: RouterSettings) -> list[OfferedModel]:
+    """The models that a provider says that it has, by name. Raises UsageError where it does not say."""
+    import asyncio
+
+    from skill_health.bench.http.endpoint import open_endpoint
+    from skill_health.bench.http.failures import Failure
+    from skill_health.bench.http.plain_requests import PlainClient
+    from skill_health.bench.prices import price_table
+    from skill_health.core.extras import require_modules
+    from skill_health.router.routers._load import resolve
+
+    choice = resolve(f"{name}:MODEL", routing)
+    if (protocol := choice.protocol) is None:
+        raise UsageError(f"{name} is computed here and has no models: name a provider, such as openai")
+    require_modules("asking a provider", ("httpx", "h11"))
+    endpoint = open_endpoint(choice.provider, protocol)
+
+    async def ask() -> set[str] | Failure:
+        client, found, after = PlainClient(endpoint), set[str](), ""
+        for _ in range(_MOST_PAGES):
+            page = await client.ask(protocol.list_models(endpoint.base_url, after))
+            if isinstance(page, Failure):
+                return page
+            names, after = protocol.read_models(page)
+            found.update(client.scrub.line(each) for each in names if each)
+            if not after:
+                break
+        return found
+
+    found = asyncio.run(ask())
+    if isinstance(found, Failure):
+        raise UsageError(found.message)
+    if not found:
+        raise UsageError(f"{endpoint.host} named no model in its answer: base-url may be that of another API")
+    prices = price_table(routing)
+    priced = [(each, prices.price_of(protocol.name, f"{name}:{each}", each)) for each in sorted(found)]
+    return [
+        OfferedModel(
+            f"{name}:{each}", price.rates[0].input if price else None, price.rates[0].output if price else None
+        )
+        for each, price in priced
+    ]
+
+
+def _priced(models: list[OfferedModel]) -> str:
+    from skill_health.text.terminal import clean
+
+    width = max(len(clean(each.name)) for each in models)
+    return "\n".join(
+        f"{clean(each.name):{width}}  no known price"
+        if each.input is None or each.output is None
+        else f"{clean(each.name):{width}}  ${each.input:g} in, ${each.output:g} out per million tokens"
+        for each in models
+    )
 
 
 def _rows(routing: RouterSettings) -> Iterator[RouterRow]:

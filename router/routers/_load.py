@@ -79,6 +79,8 @@ def resolve(spec: str, routing: RouterSettings) -> RouterChoice:
         protocol = _configured_protocol(head, configured) if configured else load_provider(head)
         if not rest.strip():
             raise UsageError(f"{quote_name(spec)}: which model? Write {head}:MODEL")
+        if rest.strip() == "?":
+            raise UsageError(f"which models {quote_name(head)} offers now: `skill-health router models {head}`")
         return RouterChoice(spec, rest, _import("_provider"), configured, protocol)
     whole = _named(spec)
     head, rest = (spec, "") if whole else (head, rest)

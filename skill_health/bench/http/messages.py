@@ -106,6 +106,17 @@ class Outgoing:
 
 
 @dataclass(frozen=True, slots=True)
+class PlainRequest:
+    """A request that is no conversation, without the key: about batches, or about models."""
+
+    path: str
+    method: Literal["GET", "POST"] = "GET"
+    content: bytes = b""
+    content_type: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Completion:
     """One answer of a model. `stop_reason` is the provider's word for `end`; `model` is the id it resolved to."""
 

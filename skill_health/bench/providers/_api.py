@@ -19,8 +19,8 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from skill_health.bench.http.failures import Failure
-from skill_health.bench.http.json_values import objects
-from skill_health.bench.http.messages import Completion, Conversation, Outgoing, Usage
+from skill_health.bench.http.json_values import mapping, objects, text
+from skill_health.bench.http.messages import Completion, Conversation, Outgoing, PlainRequest, Usage
 from skill_health.bench.providers._batch import BatchProtocol
 from skill_health.text.patterns import lazy
 
@@ -130,6 +130,14 @@ class ProviderProtocol(ABC):
     @abstractmethod
     def read_usage(self, raw: Any) -> Usage:
         """The tokens, from the object in which the provider reports them."""
+
+    def list_models(self, base_url: str, after: str) -> PlainRequest:
+        """The request for a page of the models that a server offers; `after` is what the last page said of the next."""
+        return PlainRequest(self.place_path(base_url, "/models"))
+
+    def read_models(self, data: Any) -> tuple[list[str], str]:
+        """Read a page: the models by the names that calls take, and what comes after it, "" for nothing."""
+        return [text(each.get("id")) for each in objects(mapping(data).get("data"))], ""
 
     def read_limit(self, headers: Mapping[str, str], name: str) -> tuple[str, str]:
         """What the headers of an answer say is left of a limit, and when it is full again; "" if they do not say."""

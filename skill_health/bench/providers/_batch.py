@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
 from skill_health.bench.http.failures import Failure
 from skill_health.bench.http.json_values import mapping, objects, parsed, text
-from skill_health.bench.http.messages import Completion, Outgoing
+from skill_health.bench.http.messages import Completion, Outgoing, PlainRequest
 from skill_health.text.patterns import lazy
 
 if TYPE_CHECKING:
@@ -23,17 +23,6 @@ if TYPE_CHECKING:
 MOST_LINE = 8 << 20
 """A longer line of results is not read."""
 _ID = lazy(r"[\w.:-]{1,200}")
-
-
-@dataclass(frozen=True, slots=True)
-class BatchRequest:
-    """One HTTP request about batches, without the key."""
-
-    path: str
-    method: Literal["GET", "POST"] = "GET"
-    content: bytes = b""
-    content_type: str = "application/json"
-    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +42,7 @@ class BatchState:
     done: int = 0
     failed: int = 0
     created: str = ""
-    results: tuple[BatchRequest, ...] = ()
+    results: tuple[PlainRequest, ...] = ()
     error: Failure | None = None
     expired: bool = False
     cancelled: bool = False
@@ -98,34 +87,34 @@ class BatchProtocol(ABC):
 
     def upload(
         self, protocol: ProviderProtocol, base_url: str, name: str, calls: Sequence[bytes]
-    ) -> BatchRequest | None:
+    ) -> PlainRequest | None:
         """The request that uploads the calls as a file; None where they go into `create` itself."""
         return None
 
     @abstractmethod
     def create(
         self, protocol: ProviderProtocol, base_url: str, name: str, model: str, calls: Sequence[bytes], file: str
-    ) -> BatchRequest:
+    ) -> PlainRequest:
         """The request that hands the batch in; `file` is the id of what was uploaded."""
 
     @abstractmethod
     def read_state(self, protocol: ProviderProtocol, base_url: str, data: Any) -> BatchState | Failure:
         """Read a batch as `create`, `look` and `cancel` return it."""
 
-    def look(self, protocol: ProviderProtocol, base_url: str, batch_id: str) -> BatchRequest:
+    def look(self, protocol: ProviderProtocol, base_url: str, batch_id: str) -> PlainRequest:
         """The request that asks where a batch stands."""
-        return BatchRequest(self._place(protocol, base_url, batch_id))
+        return PlainRequest(self._place(protocol, base_url, batch_id))
 
-    def cancel(self, protocol: ProviderProtocol, base_url: str, batch_id: str) -> BatchRequest:
+    def cancel(self, protocol: ProviderProtocol, base_url: str, batch_id: str) -> PlainRequest:
         """The request that cancels a batch; what is done already is kept, and paid."""
         path, content = self.cancelling
-        return BatchRequest(self._place(protocol, base_url, batch_id) + path, "POST", content)
+        return PlainRequest(self._place(protocol, base_url, batch_id) + path, "POST", content)
 
-    def page(self, protocol: ProviderProtocol, base_url: str, after: str) -> BatchRequest:
+    def page(self, protocol: ProviderProtocol, base_url: str, after: str) -> PlainRequest:
         """The request for a page of 100 batches, the latest first; `after` is what the last page said of the next."""
         size, next_ = self.paging
         more = f"&{next_}={quote(after, safe='')}" if after else ""
-        return BatchRequest(f"{protocol.place_path(base_url, self.folder)}?{size}=100{more}")
+        return PlainRequest(f"{protocol.place_path(base_url, self.folder)}?{size}=100{more}")
 
     def read_page(self, protocol: ProviderProtocol, base_url: str, data: Any) -> tuple[list[BatchState], str]:
         """Read a page, and what comes after it, "" for nothing: here the batches after the last one."""

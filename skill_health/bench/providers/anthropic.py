@@ -5,15 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from skill_health.bench.http.failures import Failure, judge
 from skill_health.bench.http.json_values import added, count, mapping, objects, optional, part_of, text, without
-from skill_health.bench.http.messages import Completion, Conversation, End, Outgoing, ToolCall, Turn, Usage
+from skill_health.bench.http.messages import (
+    Completion,
+    Conversation,
+    End,
+    Outgoing,
+    PlainRequest,
+    ToolCall,
+    Turn,
+    Usage,
+)
 from skill_health.bench.providers._api import MODEL_NAME, ProviderProtocol, RoutePattern
 from skill_health.bench.providers._batch import (
     BatchAnswer,
     BatchProtocol,
-    BatchRequest,
     BatchShares,
     BatchState,
     describe,
@@ -66,10 +75,10 @@ class AnthropicBatches(BatchProtocol):
 
     def create(
         self, protocol: ProviderProtocol, base_url: str, name: str, model: str, calls: Sequence[bytes], file: str
-    ) -> BatchRequest:
+    ) -> PlainRequest:
         """All calls in one body."""
         content = b'{"requests":[' + b"".join(calls)[:-1] + b"]}"
-        return BatchRequest(protocol.place_path(base_url, self.folder), "POST", content)
+        return PlainRequest(protocol.place_path(base_url, self.folder), "POST", content)
 
     def read_state(self, protocol: ProviderProtocol, base_url: str, data: Any) -> BatchState | Failure:
         """Read a batch object. Its results are where the reference says: an address in an answer could be anyone's."""
@@ -89,7 +98,7 @@ class AnthropicBatches(BatchProtocol):
             done=numbers["succeeded"],
             failed=numbers["errored"] + numbers["canceled"] + numbers["expired"],
             created=text(given.get("created_at")),
-            results=(BatchRequest(self.look(protocol, base_url, str(batch_id)).path + "/results"),),
+            results=(PlainRequest(self.look(protocol, base_url, str(batch_id)).path + "/results"),),
             cancelled=bool(given.get("cancel_initiated_at")),
         )
 
@@ -166,6 +175,18 @@ class AnthropicMessages(ProviderProtocol):
                 for tool in conversation.tools
             ]
         return Outgoing(self.place_path(base_url, "/messages"), body, {"anthropic-version": _VERSION})
+
+    def list_models(self, base_url: str, after: str) -> PlainRequest:
+        """A page of at most 1,000 models."""
+        more = f"&after_id={quote(after, safe='')}" if after else ""
+        path = f"{self.place_path(base_url, '/models')}?limit=1000{more}"
+        return PlainRequest(path, headers={"anthropic-version": _VERSION})
+
+    def read_models(self, data: Any) -> tuple[list[str], str]:
+        """Read a page."""
+        given = mapping(data)
+        found, _ = super().read_models(data)
+        return found, text(given.get("last_id")) if given.get("has_more") is True else ""
 
     def read_completion(self, data: Mapping[str, Any]) -> Completion | Failure:
         """Read the body of a successful answer."""

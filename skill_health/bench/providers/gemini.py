@@ -9,12 +9,20 @@ from urllib.parse import quote
 
 from skill_health.bench.http.failures import Failure, judge
 from skill_health.bench.http.json_values import added, count, mapping, objects, optional, parsed, part_of, text, without
-from skill_health.bench.http.messages import Completion, Conversation, End, Outgoing, ToolCall, Turn, Usage
+from skill_health.bench.http.messages import (
+    Completion,
+    Conversation,
+    End,
+    Outgoing,
+    PlainRequest,
+    ToolCall,
+    Turn,
+    Usage,
+)
 from skill_health.bench.providers._api import CallRequest, ProviderProtocol, RequestFields, RoutePattern, normalize_name
 from skill_health.bench.providers._batch import (
     BatchAnswer,
     BatchProtocol,
-    BatchRequest,
     BatchShares,
     BatchState,
     describe,
@@ -40,6 +48,7 @@ _ERRORS = {
 
 # The codes of google.rpc.Code, which errors of single calls have.
 _CANCELLED = 1
+_CALL = "generateContent"
 _RPC = {
     3: 400,
     4: 504,
@@ -78,13 +87,13 @@ class GeminiBatches(BatchProtocol):
 
     def create(
         self, protocol: ProviderProtocol, base_url: str, name: str, model: str, calls: Sequence[bytes], file: str
-    ) -> BatchRequest:
+    ) -> PlainRequest:
         """All calls in one body, to one model."""
         content = b'{"batch":{"display_name":%s,"input_config":{"requests":{"requests":[%s]}}}}' % (
             json.dumps(name).encode(), b"".join(calls)[:-1],
         )  # fmt: skip
         path = model if "/" in model else f"models/{model}"
-        return BatchRequest(protocol.place_path(base_url, f"/{quote(path)}:batchGenerateContent"), "POST", content)
+        return PlainRequest(protocol.place_path(base_url, f"/{quote(path)}:batchGenerateContent"), "POST", content)
 
     def read_state(self, protocol: ProviderProtocol, base_url: str, data: Any) -> BatchState | Failure:
         """Read an operation. One that has succeeded is over only when its answers are there."""
@@ -221,6 +230,19 @@ class GeminiContent(ProviderProtocol):
             body["tools"] = [{"functionDeclarations": declared}]
         model = conversation.model if "/" in conversation.model else f"models/{conversation.model}"
         return Outgoing(self.place_path(base_url, f"/{quote(model)}:generateContent"), body, {})
+
+    def list_models(self, base_url: str, after: str) -> PlainRequest:
+        """A page of at most 1,000 models."""
+        more = f"&pageToken={quote(after, safe='')}" if after else ""
+        return PlainRequest(f"{self.place_path(base_url, '/models')}?pageSize=1000{more}")
+
+    def read_models(self, data: Any) -> tuple[list[str], str]:
+        """Read a page; models that only embed, or make pictures, are left out."""
+        given = mapping(data)
+        listed = [
+            each for each in objects(given.get("models")) if _CALL in (each.get("supportedGenerationMethods") or ())
+        ]
+        return [text(each.get("name")).removeprefix("models/") for each in listed], text(given.get("nextPageToken"))
 
     def read_completion(self, data: Mapping[str, Any]) -> Completion | Failure:
         """Read the body of a successful answer."""

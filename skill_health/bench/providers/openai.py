@@ -23,12 +23,20 @@ from skill_health.bench.http.json_values import (
     text,
     without,
 )
-from skill_health.bench.http.messages import Completion, Conversation, End, Outgoing, ToolCall, Turn, Usage
+from skill_health.bench.http.messages import (
+    Completion,
+    Conversation,
+    End,
+    Outgoing,
+    PlainRequest,
+    ToolCall,
+    Turn,
+    Usage,
+)
 from skill_health.bench.providers._api import MODEL_NAME, ProviderProtocol, RoutePattern
 from skill_health.bench.providers._batch import (
     BatchAnswer,
     BatchProtocol,
-    BatchRequest,
     BatchShares,
     BatchState,
     describe,
@@ -64,7 +72,7 @@ class OpenAIBatches(BatchProtocol):
         line = {"custom_id": custom_id, "method": "POST", "url": self._endpoint, "body": outgoing.body}
         return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
 
-    def upload(self, protocol: ProviderProtocol, base_url: str, name: str, calls: Sequence[bytes]) -> BatchRequest:
+    def upload(self, protocol: ProviderProtocol, base_url: str, name: str, calls: Sequence[bytes]) -> PlainRequest:
         """The file, as a form with its purpose."""
         part = f'--{name}\r\nContent-Disposition: form-data; name="'
         head = (
@@ -72,13 +80,13 @@ class OpenAIBatches(BatchProtocol):
             "Content-Type: application/jsonl\r\n\r\n"
         )
         content = b"".join((head.encode(), *calls, f"\r\n--{name}--\r\n".encode()))
-        return BatchRequest(
+        return PlainRequest(
             protocol.place_path(base_url, "/files"), "POST", content, f"multipart/form-data; boundary={name}"
         )
 
     def create(
         self, protocol: ProviderProtocol, base_url: str, name: str, model: str, calls: Sequence[bytes], file: str
-    ) -> BatchRequest:
+    ) -> PlainRequest:
         """The batch of an uploaded file; its name is in the metadata."""
         body = {
             "input_file_id": file,
@@ -86,7 +94,7 @@ class OpenAIBatches(BatchProtocol):
             "completion_window": "24h",
             "metadata": {"skill-health": name},
         }
-        return BatchRequest(protocol.place_path(base_url, self.folder), "POST", json.dumps(body).encode())
+        return PlainRequest(protocol.place_path(base_url, self.folder), "POST", json.dumps(body).encode())
 
     def read_state(self, protocol: ProviderProtocol, base_url: str, data: Any) -> BatchState | Failure:
         """Read a batch object."""
@@ -108,7 +116,7 @@ class OpenAIBatches(BatchProtocol):
             failed=count(counts.get("failed")) or 0,
             created=_iso(given.get("created_at")),
             results=tuple(
-                BatchRequest(protocol.place_path(base_url, f"/files/{quote(str(file), safe='')}/content"))
+                PlainRequest(protocol.place_path(base_url, f"/files/{quote(str(file), safe='')}/content"))
                 for file in files
                 if is_batch_id(file)
             ),

@@ -12,12 +12,12 @@ from msgspec import structs
 
 from skill_health.bench.http.failures import Failure
 from skill_health.bench.http.json_values import mapping
-from skill_health.bench.http.messages import Completion, Outgoing
+from skill_health.bench.http.messages import Completion, Outgoing, PlainRequest
 from skill_health.bench.http.replies import to_reply
 from skill_health.bench.journal import Key
 from skill_health.bench.prices import TieredPrice
 from skill_health.bench.providers._api import ProviderProtocol
-from skill_health.bench.providers._batch import BatchProtocol, BatchRequest, BatchState, is_batch_id
+from skill_health.bench.providers._batch import BatchProtocol, BatchState, is_batch_id
 from skill_health.core.files import blake2b
 from skill_health.documents.router_attempt import AttemptReply
 
@@ -132,7 +132,7 @@ def custom_id(name: str, key: Key, number: int) -> str:
     return blake2b(text.encode("ascii"), digest_size=16).hexdigest()
 
 
-def with_headers(request: BatchRequest, batches: BatchProtocol) -> BatchRequest:
+def with_headers(request: PlainRequest, batches: BatchProtocol) -> PlainRequest:
     """The request with what all requests about batches carry."""
     return replace(request, headers={**batches.headers, **request.headers})
 

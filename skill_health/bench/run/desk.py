@@ -45,7 +45,7 @@ from skill_health.documents.router_attempt import ModelAttempt
 from skill_health.text.terminal import clean
 
 if TYPE_CHECKING:
-    from skill_health.bench.http.batches import BatchClient
+    from skill_health.bench.http.plain_requests import PlainClient
 
 T = TypeVar("T")
 TRIES = 3
@@ -90,7 +90,7 @@ class BatchDesk:
         self._idle, self._stopped, self._tell = idle, stopped, tell
         self._lanes = {lane.spec: lane for lane in lanes}
         self._queues = {spec: BatchQueue(lane, lane.batches.most_requests) for spec, lane in self._lanes.items()}
-        self._clients: dict[str, BatchClient] = {}
+        self._clients: dict[str, PlainClient] = {}
         self._adopted: dict[tuple[Key, int], BatchCall] = {}
         self._waiting = 0
         self._over: Exception | None = None
@@ -267,7 +267,7 @@ class BatchDesk:
 
     async def _submit(self, queue: BatchQueue, calls: list[BatchCall]) -> None:
         lane, name = queue.lane, f"skill-health-{uuid4().hex}"
-        from skill_health.bench.http.batches import refused
+        from skill_health.bench.http.plain_requests import refused
 
         client, batches = self._client(lane), lane.batches
         lines = []
@@ -538,11 +538,11 @@ class BatchDesk:
 
     # --- What they need ---
 
-    def _client(self, lane: BatchLane) -> BatchClient:
+    def _client(self, lane: BatchLane) -> PlainClient:
         if lane.spec not in self._clients:
-            from skill_health.bench.http.batches import BatchClient
+            from skill_health.bench.http.plain_requests import PlainClient
 
-            self._clients[lane.spec] = BatchClient(lane.endpoint)
+            self._clients[lane.spec] = PlainClient(lane.endpoint)
         return self._clients[lane.spec]
 
     async def _write(self, batch: HandedIn, event: Any, **more: Any) -> None:

@@ -1,4 +1,4 @@
-"""Requests about batches: one after the other, sent again only where that can hand nothing in twice."""
+"""Requests that are no conversations: one after the other, sent again only where that can hand nothing in twice."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from skill_health.bench.http.connection import ConnectionPerCall
 from skill_health.bench.http.endpoint import Endpoint
 from skill_health.bench.http.failures import Failure
 from skill_health.bench.http.fetch import Fetched, fetch
-from skill_health.bench.http.messages import Completion
+from skill_health.bench.http.messages import Completion, PlainRequest
 from skill_health.bench.http.pacing import MAX_WAIT, STEPS, backoff, stretched
-from skill_health.bench.providers._batch import BatchRequest
 from skill_health.bench.redact import Scrubber
 
 MOST_BYTES = 1 << 30
-"""The most bytes of results that are read of one batch."""
+"""The most bytes that are read of one answer, such as the results of a batch."""
 _SLOWEST = 64 * 1024
 """Bytes a second: so slow may a network be before a large file is given up."""
 
 
-class BatchClient:
-    """Asks one server about batches, with one key."""
+class PlainClient:
+    """Asks one server about its batches or its models, with one key."""
 
     def __init__(self, endpoint: Endpoint, timing: Timing | None = None) -> None:
         self.endpoint = endpoint
@@ -32,17 +31,17 @@ class BatchClient:
         self._timing = timing or Timing()
         self._transport = ConnectionPerCall(endpoint.base_url)
 
-    async def send(self, request: BatchRequest) -> Any | Failure:
+    async def send(self, request: PlainRequest) -> Any | Failure:
         """Send once, and return the JSON of the answer. A failure says whether it was `refused`; else nobody knows."""
         fetched = await self._fetch(request)
         return fetched if isinstance(fetched, Failure) else self._read(fetched)
 
-    async def ask(self, request: BatchRequest) -> Any | Failure:
+    async def ask(self, request: PlainRequest) -> Any | Failure:
         """Send what changes nothing when it is processed twice, again where that may help."""
         found = await self.fetch(request)
         return found if isinstance(found, Failure) else self._read(Fetched(200, {}, found))
 
-    async def fetch(self, request: BatchRequest) -> bytes | Failure:
+    async def fetch(self, request: PlainRequest) -> bytes | Failure:
         """The same for a body of any form."""
         sent = 0
         while True:
@@ -63,7 +62,7 @@ class BatchClient:
             return scrub_completion(found, self.scrub)
         return self._named(found)
 
-    async def _fetch(self, request: BatchRequest) -> Fetched | Failure:
+    async def _fetch(self, request: PlainRequest) -> Fetched | Failure:
         endpoint = self.endpoint
         headers = {
             "accept": "*/*",
