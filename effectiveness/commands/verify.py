@@ -29,45 +29,43 @@ def command(run: str, out: str | None, config_file: str | None) -> int:
     its results, and each result is held against the verdict that was kept of its trial. Exit 1 where a
     value differs, with its place in the file. `rescore` runs the verifiers again.
     """
+    from skill_health.bench.reproduce.verify import is_sound, verified_lines
+    from skill_health.effectiveness.commands.report import find
+    from skill_health.text.terminal import echo
+
+    found = find(run, out, config_file)
+    files = verify_run(found.folder)
+    echo("".join(f"{line}\n" for line in verified_lines(found.run_id, found.manifest.tool_version, files)))
+    return CLEAN if is_sound(files) else FINDINGS
+
+
+def verify_run(folder: str) -> list[VerifiedFile]:
+    """The files of a run, each compared with what follows from the raw ones. Raises UsageError where one is damaged."""
     from skill_health.bench.manifest import digest
-    from skill_health.bench.reproduce.verify import (
-        is_sound,
-        verified_lines,
-        verify_history,
-        verify_manifest,
-        verify_reports,
-        verify_results,
-    )
+    from skill_health.bench.reproduce.verify import verify_history, verify_manifest, verify_reports, verify_results
     from skill_health.bench.run_folder import read_checked_manifest
     from skill_health.documents._record import record_values
     from skill_health.documents.effect_history import HISTORY
     from skill_health.effectiveness import reports
-    from skill_health.effectiveness.commands.report import find
     from skill_health.effectiveness.effects.build import build_report
     from skill_health.effectiveness.plan.plan import OF_TRIALS, skills_digest
     from skill_health.effectiveness.run.history import history_lines, history_subject
-    from skill_health.effectiveness.run.runs import KIND
-    from skill_health.text.terminal import echo
+    from skill_health.effectiveness.run.runs import KIND, load_run
 
-    found = find(run, out, config_file)
-    folder, manifest = found.folder, found.manifest
-    stored, report = read_checked_manifest(folder, KIND), build_report(manifest, found.results)
-    hashes = {
-        "tasks": digest([record_values(task) for task in manifest.tasks]), "skills": skills_digest(manifest.skills),
-    }  # fmt: skip
+    stored, found = read_checked_manifest(folder, KIND), load_run(folder)
+    manifest, report = found.manifest, build_report(found.manifest, found.results)
+    tasks = digest([record_values(task) for task in manifest.tasks])
     results = verify_results(folder, stored, OF_TRIALS)
     lines = history_lines(manifest, report, found.results)
     history = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(folder))), HISTORY)
     files = [
-        verify_manifest(stored, hashes),
+        verify_manifest(stored, {"tasks": tasks, "skills": skills_digest(manifest.skills)}),
         results,
         _verdicts(folder, found.results),
         *verify_reports(reports.__name__, folder, report),
         verify_history(history, lines, history_subject, not results.differs),
     ]
-    compared = [each for each in files if each is not None]
-    echo("".join(f"{line}\n" for line in verified_lines(found.run_id, manifest.tool_version, compared)))
-    return CLEAN if is_sound(compared) else FINDINGS
+    return [each for each in files if each is not None]
 
 
 class _Verdict(OpenRecord, frozen=True, kw_only=True):

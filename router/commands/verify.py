@@ -32,25 +32,32 @@ def command(run: str, out: str | None, config_file: str | None) -> int:
     from skill_health.bench.reproduce.verify import (
         is_sound,
         verified_lines,
-        verify_history,
-        verify_manifest,
-        verify_reports,
-        verify_results,
     )
-    from skill_health.bench.run_folder import find_run, read_checked_manifest
+    from skill_health.bench.run_folder import find_run
     from skill_health.discovery.roots import reports_folder
-    from skill_health.documents.router_history import HISTORY
     from skill_health.lint.pipeline import configure
+    from skill_health.router.runs import ROUTER, load_manifest
+    from skill_health.text.terminal import echo
+
+    root, config = configure((os.curdir,), config_file, {})
+    folder = find_run(run, reports_folder(out, root, config), ROUTER)
+    manifest, files = load_manifest(folder), verify_run(folder)
+    echo("".join(f"{line}\n" for line in verified_lines(manifest.run_id, manifest.tool_version, files)))
+    return CLEAN if is_sound(files) else FINDINGS
+
+
+def verify_run(folder: str) -> list[VerifiedFile]:
+    """The files of a run, each compared with what follows from the raw ones. Raises UsageError where one is damaged."""
+    from skill_health.bench.reproduce.verify import verify_history, verify_manifest, verify_reports, verify_results
+    from skill_health.bench.run_folder import read_checked_manifest
+    from skill_health.documents.router_history import HISTORY
     from skill_health.router import reports
     from skill_health.router.history import history_lines
     from skill_health.router.listing import listing_digest
     from skill_health.router.plan.manifest import prompts_digest
     from skill_health.router.report import build_report
     from skill_health.router.runs import OF_ROUTER, ROUTER, load_run
-    from skill_health.text.terminal import echo
 
-    root, config = configure((os.curdir,), config_file, {})
-    folder = find_run(run, reports_folder(out, root, config), ROUTER)
     stored, found = read_checked_manifest(folder, ROUTER), load_run(folder)
     manifest, report = found.manifest, build_report(found.manifest, found.results, found.check)
     shown = [(skill.shared or skill.name, skill.text) for skill in manifest.catalogue]
@@ -64,9 +71,7 @@ def command(run: str, out: str | None, config_file: str | None) -> int:
         *verify_reports(reports.__name__, folder, report),
         verify_history(history, lines, lambda line: (line.model,), found.finished),
     ]
-    compared = [each for each in files if each is not None]
-    echo("".join(f"{line}\n" for line in verified_lines(found.run_id, manifest.tool_version, compared)))
-    return CLEAN if is_sound(compared) else FINDINGS
+    return [each for each in files if each is not None]
 
 
 def _answers(folder: str, manifest: RouterManifest, results: Iterable[RoutingResult]) -> VerifiedFile:

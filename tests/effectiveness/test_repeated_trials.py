@@ -129,6 +129,15 @@ def test_each_result_is_held_against_the_verdict_of_its_trial(
     assert said in capsys.readouterr().out
 
 
+@pytest.mark.slow
+def test_a_published_run_is_read_back(collection: Path, tmp_path: Path) -> None:
+    run = scripted("--arms", "target")
+    out = tmp_path / "published"
+    assert call("release", run.name, str(out)) == 0
+    assert call("verify", run.name, "--out", str(out)) == 0 == call("report", "last", "--out", str(out))
+    assert "scripted (simulated: says nothing about any model)" in (out / "README.md").read_text("utf-8")
+
+
 @pytest.mark.parametrize(
     "choice", [GATEWAY_ONLY, NetworkChoice("all"), NetworkChoice("scripts", ("a.example", "b.example"))]
 )

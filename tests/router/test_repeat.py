@@ -187,3 +187,27 @@ def test_every_figure_of_a_report_is_compared(collection: Path, capsys: pytest.C
     capsys.readouterr()
     assert call("verify", str(run)) == 1
     assert "/models/0/metrics/top1/value: 0.123, computed " in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_published_run_is_read_back(collection: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    run = begin("--models", "scripted:skill=1,lexical:tfidf")
+    out = tmp_path_factory.mktemp("out") / "published"
+    assert call("release", "last", str(out)) == 0
+    assert call("verify", run.name, "--out", str(out)) == 0 == call("report", "last", "--out", str(out))
+    assert settled(again(out / "router" / run.name / "manifest.json")) == settled(run)
+    (run / "report.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(UsageError, match="nothing is published of it"):
+        call("release", run.name, str(out / "other"))
+
+
+def test_a_name_in_a_prompt_keeps_a_run_from_being_published(
+    collection: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    prompts = collection / "prompts.jsonl"
+    changed(prompts, "sort my maps", "sort /home/peterpetersen/maps")
+    begin("--models", "lexical:tfidf")
+    out = tmp_path_factory.mktemp("out")
+    with pytest.raises(UsageError, match="take that out of the skills or prompts"):
+        call("release", "last", str(out / "published"))
+    assert not list(out.iterdir())

@@ -1,0 +1,247 @@
+"""A finished run as a folder to publish: its raw files without secrets and names of persons, hashes, and a data card.
+
+The folder is one of reports with this run alone, so that every command reads it back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from skill_health.bench.durable import to_json
+from skill_health.bench.run_folder import TEMPORARY
+from skill_health.core.errors import UsageError
+from skill_health.core.files import read_limited, write_bytes
+from skill_health.core.history import read_backwards
+from skill_health.text.numbers import count
+from skill_health.text.personal import find_addresses, find_home_folders
+from skill_health.text.secrets import find_secrets
+from skill_health.text.terminal import clean
+
+CARD, SUMS = "README.md", "SHA256SUMS"
+_MOST_BYTES = 64 << 20
+_FOLDER, _ADDRESS = "a home folder", "an e-mail address"
+_NOBODY = "somebody@example.com"
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedRun:
+    """What the card says of a run: its `title`, and facts by name, in their order; `command` reads it back."""
+
+    title: str
+    facts: Sequence[tuple[str, str]]
+    command: str
+
+
+@dataclass(slots=True)
+class Release:
+    """What became of the files: how many went in, what was masked by kind, and which were left out, with the reason."""
+
+    files: int = 0
+    masked: Counter[str] = field(default_factory=Counter)
+    left: dict[str, list[str]] = field(default_factory=dict)
+
+    def leave(self, reason: str, path: str) -> None:
+        """Note a file that is left out."""
+        self.left.setdefault(reason, []).append(path)
+
+
+def write_release(
+    folder: str, history: str, target: str, about: DescribedRun, verify: Callable[[str], Sequence[str]]
+) -> Release:
+    """Write the run in `folder`, with its lines of the `history` file, to the new folder `target`.
+
+    `verify` says of the folder of a run what in it does not follow from its raw files. The target comes into being when
+    it is complete. Raises UsageError where it exists, where the run does not follow from its raw files, or where it no
+    longer would with what had to be masked.
+    """
+    if found := verify(folder):
+        raise UsageError(
+            f"{clean(folder)} does not follow from its raw files ({clean(found[0])}): nothing is published of it"
+        )
+    if os.path.lexists(target):
+        raise UsageError(f"{clean(target)} is there already: name a folder that is not")
+    done = Release()
+    with _growing(target) as half:
+        kind, run = (
+            os.path.basename(os.path.dirname(os.path.abspath(folder))),
+            os.path.basename(os.path.abspath(folder)),
+        )
+        place = os.path.join(half, kind, run)
+        for path in _files(folder, done):
+            data = _published(os.path.join(folder, path), path, done)
+            if data is not None:
+                write_bytes(os.path.join(place, path), data)
+                done.files += 1
+        lines = [_line(raw.decode("utf-8", "replace"), done.masked) for raw in _lines_of(history, run)]
+        if lines:
+            write_bytes(os.path.join(half, os.path.basename(history)), "".join(lines).encode())
+        if found := verify(place):
+            raise UsageError(
+                f"with what was masked ({_counted(done.masked)}) the run would not follow from its raw files any more "
+                f"({clean(found[0])}): take that out of the skills or prompts, and run again"
+            )
+        write_bytes(os.path.join(half, CARD), _card(about, run, done).encode("utf-8", "replace"))
+        write_bytes(os.path.join(half, SUMS), _sums(half).encode())
+    return done
+
+
+@contextmanager
+def _growing(target: str) -> Iterator[str]:
+    """A folder beside the target that becomes it in the end, or goes."""
+    above = os.path.dirname(os.path.abspath(target))
+    try:
+        os.makedirs(above, exist_ok=True)
+        half = tempfile.mkdtemp(prefix=TEMPORARY, dir=above)
+        try:
+            yield half
+            os.chmod(half, 0o755)
+            os.rename(half, target)
+        finally:
+            shutil.rmtree(half, ignore_errors=True)
+    except OSError as error:
+        raise UsageError(f"cannot write {clean(target)}: {error.strerror or error}") from error
+
+
+def _files(folder: str, done: Release) -> Iterator[str]:
+    """The paths of the regular files of a run, sorted, with slashes; links and what begins with a dot are left out."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not os.path.islink(os.path.join(place, name)))
+        inner = os.path.relpath(place, folder)
+        for name in sorted(names):
+            path = name if inner == os.curdir else f"{inner.replace(os.sep, '/')}/{name}"
+            if os.path.islink(os.path.join(place, name)) or not os.path.isfile(os.path.join(place, name)):
+                done.leave("no regular file", path)
+            elif name.startswith(".") or name.endswith((".lock", ".tmp")):
+                done.leave("of the program", path)
+            else:
+                yield path
+
+
+def _published(file: str, path: str, done: Release) -> bytes | None:
+    """The content of a file without what is nobody's business; None where that cannot be looked for."""
+    try:
+        data = read_limited(file, _MOST_BYTES, links=False)
+    except OSError as error:
+        raise UsageError(f"cannot read {clean(file)}: {error.strerror or error}") from error
+    if data is None:
+        done.leave(f"of more than {_MOST_BYTES >> 20} MiB", path)
+        return None
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        done.leave("no text, so that nothing could be looked for in it", path)
+        return None
+    masked: Counter[str] = Counter()
+    found = "".join(_line(line, masked) for line in text.splitlines(keepends=True))
+    done.masked += masked
+    return found.encode() if masked else data
+
+
+def _line(line: str, masked: Counter[str]) -> str:
+    """A line with its strings masked where it is a JSON object, in which a path may stand behind an escape."""
+    stripped = line.strip()
+    if stripped.startswith(("{", "[")):
+        try:
+            value = json.loads(stripped)
+            again = to_json(_strings(value, before := Counter[str]()))
+        except (ValueError, RecursionError):
+            return mask(line, masked)
+        masked += before
+        return f"{again}\n" if before else line
+    return mask(line, masked)
+
+
+def _strings(value: Any, masked: Counter[str]) -> Any:
+    if isinstance(value, str):
+        return mask(value, masked)
+    if isinstance(value, list):
+        return [_strings(each, masked) for each in value]
+    if isinstance(value, dict):
+        return {mask(key, masked): _strings(each, masked) for key, each in value.items()}
+    return value
+
+
+def mask(text: str, masked: Counter[str]) -> str:
+    """The text without credentials, names of home folders and addresses of persons; each is counted by its kind."""
+    spots = [(secret.start, secret.end, secret.kind, "***") for secret in find_secrets(text)]
+    spots += [(match.start("name"), match.end("name"), _FOLDER, "user") for match in find_home_folders(text)]
+    spots += [(match.start(), match.end(), _ADDRESS, _NOBODY) for match in find_addresses(text)]
+    at, parts = 0, []
+    for start, end, kind, instead in sorted(spots):
+        if start >= at:
+            masked[kind] += 1
+            parts += [text[at:start], instead]
+            at = end
+    return "".join(parts) + text[at:] if parts else text
+
+
+def _lines_of(history: str, run: str) -> Iterator[bytes]:
+    """The lines of a run in a history, the oldest first."""
+    found = []
+    for _, raw in read_backwards(history):
+        try:
+            if json.loads(raw).get("run_id") == run:
+                found.append(raw.rstrip(b"\n") + b"\n")
+        except (ValueError, RecursionError, AttributeError):
+            continue
+    return reversed(found)
+
+
+def _sums(folder: str) -> str:
+    """The hashes of all files, as `sha256sum --check` reads them."""
+    lines = []
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = os.path.join(place, name)
+            with open(path, "rb") as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            lines.append(f"{digest}  {os.path.relpath(path, folder).replace(os.sep, '/')}\n")
+    return "".join(sorted(lines, key=lambda line: line[66:]))
+
+
+def _counted(masked: Counter[str]) -> str:
+    return ", ".join(f"{n:,} times {kind}" for kind, n in sorted(masked.items())) or "nothing"
+
+
+def _card(about: DescribedRun, run: str, done: Release) -> str:
+    lines = [f"# {_cell(about.title)}", "", "| | |", "|---|---|"]
+    lines += [f"| {name} | {_cell(value)} |" for name, value in about.facts]
+    lines += [
+        "", "## Reading it back", "", f"This folder is one of reports, with the run {run} alone. `sha256sum --check {SUMS}` says whether it is",
+        "whole; these compute every figure anew from the raw files and show the report:", "",
+        "```console", f"$ skill-health {about.command} verify {run} --out .", f"$ skill-health {about.command} report {run} --out .", "```",
+        "", "## What was taken out", "", f"{done.files:,} files of the run are here. Masked: {_counted(done.masked)}.",
+        "Credentials were looked for by the formats of their issuers, persons by home folders and e-mail addresses; a name",
+        "in a sentence is not found. Look before you publish.",
+    ]  # fmt: skip
+    lines += [
+        f"- left out, {reason}: {count(len(paths), 'file')}, such as `{_cell(paths[0])}`"
+        for reason, paths in sorted(done.left.items())
+    ]
+    lines += [
+        "", "## Whose it is", "", "Descriptions of skills, prompts, tasks and what models wrote are in here. Each has a licence of its author's or a",
+        "provider's terms; this card gives you no right to any of it.", "",
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    """A text as a cell of a table in Markdown."""
+    return clean(" ".join(text.split())).replace("|", "\\|").replace("<", "&lt;").replace("`", "'")
+
+
+def release_lines(target: str, done: Release) -> Iterable[str]:
+    """What is said of a release."""
+    yield f"written: {clean(target)}, {count(done.files, 'file')} of the run; masked: {_counted(done.masked)}"
+    for reason, paths in sorted(done.left.items()):
+        yield f"left out, {reason}: {count(len(paths), 'file')}, such as {clean(paths[0])}"
