@@ -15,9 +15,9 @@ from skill_health.documents.prompt_draft import PromptContent, PromptDraft
 from skill_health.drafts.material import DraftingCollection
 from skill_health.drafts.prompts.propose import ProposedPrompt
 from skill_health.drafts.transcripts._api import TranscriptFormat, TranscriptTurn, transcript_formats
-from skill_health.drafts.transcripts._private import hide_private
 from skill_health.drafts.walk import field_lines
 from skill_health.router.records import ListedSkill
+from skill_health.text.secrets import hide_private
 from skill_health.text.terminal import clean
 
 _MOST_LOGS = 20_000

@@ -19,7 +19,7 @@ from skill_health.drafts.from_logs import find_logs, propose_from_logs
 from skill_health.drafts.material import DraftingCollection, load_collection
 from skill_health.drafts.store import read_drafts
 from skill_health.drafts.transcripts import claude_code, codex, opencode
-from skill_health.drafts.transcripts._private import hide_private
+from skill_health.text.secrets import hide_private
 
 ASKED, LATER = "the second scan is upside down, put both together", "thanks, and now something else entirely"
 

@@ -135,7 +135,7 @@ def test_a_published_run_is_read_back(collection: Path, tmp_path: Path) -> None:
     out = tmp_path / "published"
     assert call("release", run.name, str(out)) == 0
     assert call("verify", run.name, "--out", str(out)) == 0 == call("report", "last", "--out", str(out))
-    assert "scripted (simulated: says nothing about any model)" in (out / "README.md").read_text("utf-8")
+    assert "simulated: says nothing about any model" in (out / "README.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize(

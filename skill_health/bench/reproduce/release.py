@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,15 +20,13 @@ from skill_health.bench.run_folder import TEMPORARY
 from skill_health.core.errors import UsageError
 from skill_health.core.files import read_limited, write_bytes
 from skill_health.core.history import read_backwards
+from skill_health.text.blocks import Block, Items, Sentence, TitleBlock, as_markdown
 from skill_health.text.numbers import count
-from skill_health.text.personal import find_addresses, find_home_folders
-from skill_health.text.secrets import find_secrets
+from skill_health.text.secrets import hide_named
 from skill_health.text.terminal import clean
 
 CARD, SUMS = "README.md", "SHA256SUMS"
 _MOST_BYTES = 64 << 20
-_FOLDER, _ADDRESS = "a home folder", "an e-mail address"
-_NOBODY = "somebody@example.com"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +40,10 @@ class DescribedRun:
 
 @dataclass(slots=True)
 class Release:
-    """What became of the files: how many went in, what was masked by kind, and which were left out, with the reason."""
+    """What became of the files: how many went in, lines that were masked by file, and what was left out by reason."""
 
     files: int = 0
-    masked: Counter[str] = field(default_factory=Counter)
+    masked: dict[str, int] = field(default_factory=dict)
     left: dict[str, list[str]] = field(default_factory=dict)
 
     def leave(self, reason: str, path: str) -> None:
@@ -81,7 +78,7 @@ def write_release(
             if data is not None:
                 write_bytes(os.path.join(place, path), data)
                 done.files += 1
-        lines = [_line(raw.decode("utf-8", "replace"), done.masked) for raw in _lines_of(history, run)]
+        lines = [hide_in_line(raw.decode("utf-8", "replace")) for raw in _lines_of(history, run)]
         if lines:
             write_bytes(os.path.join(half, os.path.basename(history)), "".join(lines).encode())
         if found := verify(place):
@@ -89,7 +86,7 @@ def write_release(
                 f"with what was masked ({_counted(done.masked)}) the run would not follow from its raw files any more "
                 f"({clean(found[0])}): take that out of the skills or prompts, and run again"
             )
-        write_bytes(os.path.join(half, CARD), _card(about, run, done).encode("utf-8", "replace"))
+        write_bytes(os.path.join(half, CARD), as_markdown(_card(about, run, done)).encode("utf-8", "replace"))
         write_bytes(os.path.join(half, SUMS), _sums(half).encode())
     return done
 
@@ -140,48 +137,35 @@ def _published(file: str, path: str, done: Release) -> bytes | None:
     except UnicodeDecodeError:
         done.leave("no text, so that nothing could be looked for in it", path)
         return None
-    masked: Counter[str] = Counter()
-    found = "".join(_line(line, masked) for line in text.splitlines(keepends=True))
-    done.masked += masked
-    return found.encode() if masked else data
+    lines = text.splitlines(keepends=True)
+    hidden = [hide_in_line(line) for line in lines]
+    if hidden == lines:
+        return data
+    done.masked[path] = sum(one != other for one, other in zip(lines, hidden, strict=True))
+    return "".join(hidden).encode()
 
 
-def _line(line: str, masked: Counter[str]) -> str:
-    """A line with its strings masked where it is a JSON object, in which a path may stand behind an escape."""
+def hide_in_line(line: str) -> str:
+    """A line without what names somebody; of JSON its strings, in which a path may stand behind an escape."""
     stripped = line.strip()
     if stripped.startswith(("{", "[")):
         try:
             value = json.loads(stripped)
-            again = to_json(_strings(value, before := Counter[str]()))
+            hidden = _strings(value)
+            return line if hidden == value else f"{to_json(hidden)}\n"
         except (ValueError, RecursionError):
-            return mask(line, masked)
-        masked += before
-        return f"{again}\n" if before else line
-    return mask(line, masked)
+            pass
+    return hide_named(line)
 
 
-def _strings(value: Any, masked: Counter[str]) -> Any:
+def _strings(value: Any) -> Any:
     if isinstance(value, str):
-        return mask(value, masked)
+        return hide_named(value)
     if isinstance(value, list):
-        return [_strings(each, masked) for each in value]
+        return [_strings(each) for each in value]
     if isinstance(value, dict):
-        return {mask(key, masked): _strings(each, masked) for key, each in value.items()}
+        return {hide_named(key): _strings(each) for key, each in value.items()}
     return value
-
-
-def mask(text: str, masked: Counter[str]) -> str:
-    """The text without credentials, names of home folders and addresses of persons; each is counted by its kind."""
-    spots = [(secret.start, secret.end, secret.kind, "***") for secret in find_secrets(text)]
-    spots += [(match.start("name"), match.end("name"), _FOLDER, "user") for match in find_home_folders(text)]
-    spots += [(match.start(), match.end(), _ADDRESS, _NOBODY) for match in find_addresses(text)]
-    at, parts = 0, []
-    for start, end, kind, instead in sorted(spots):
-        if start >= at:
-            masked[kind] += 1
-            parts += [text[at:start], instead]
-            at = end
-    return "".join(parts) + text[at:] if parts else text
 
 
 def _lines_of(history: str, run: str) -> Iterator[bytes]:
@@ -209,35 +193,36 @@ def _sums(folder: str) -> str:
     return "".join(sorted(lines, key=lambda line: line[66:]))
 
 
-def _counted(masked: Counter[str]) -> str:
-    return ", ".join(f"{n:,} times {kind}" for kind, n in sorted(masked.items())) or "nothing"
+def _counted(masked: dict[str, int]) -> str:
+    if not masked:
+        return "nothing"
+    return f"{count(sum(masked.values()), 'line')} in {count(len(masked), 'file')}, such as {clean(min(masked))}"
 
 
-def _card(about: DescribedRun, run: str, done: Release) -> str:
-    lines = [f"# {_cell(about.title)}", "", "| | |", "|---|---|"]
-    lines += [f"| {name} | {_cell(value)} |" for name, value in about.facts]
-    lines += [
-        "", "## Reading it back", "", f"This folder is one of reports, with the run {run} alone. `sha256sum --check {SUMS}` says whether it is",
-        "whole; these compute every figure anew from the raw files and show the report:", "",
-        "```console", f"$ skill-health {about.command} verify {run} --out .", f"$ skill-health {about.command} report {run} --out .", "```",
-        "", "## What was taken out", "", f"{done.files:,} files of the run are here. Masked: {_counted(done.masked)}.",
-        "Credentials were looked for by the formats of their issuers, persons by home folders and e-mail addresses; a name",
-        "in a sentence is not found. Look before you publish.",
-    ]  # fmt: skip
-    lines += [
-        f"- left out, {reason}: {count(len(paths), 'file')}, such as `{_cell(paths[0])}`"
-        for reason, paths in sorted(done.left.items())
-    ]
-    lines += [
-        "", "## Whose it is", "", "Descriptions of skills, prompts, tasks and what models wrote are in here. Each has a licence of its author's or a",
-        "provider's terms; this card gives you no right to any of it.", "",
-    ]  # fmt: skip
-    return "\n".join(lines)
-
-
-def _cell(text: str) -> str:
-    """A text as a cell of a table in Markdown."""
-    return clean(" ".join(text.split())).replace("|", "\\|").replace("<", "&lt;").replace("`", "'")
+def _card(about: DescribedRun, run: str, done: Release) -> Iterator[Block]:
+    command = f"skill-health {about.command}"
+    yield TitleBlock(about.title, 1)
+    yield Items([f"{name}: {value}" for name, value in about.facts])
+    yield TitleBlock("Reading it back")
+    yield Sentence(
+        f"This folder is one of reports, with the run {run} alone. Two commands, given in it, compute every figure anew from "
+        f"the raw files and show the report; sha256sum --check {SUMS} says whether the folder is whole."
+    )
+    yield Items((f"{command} verify {run} --out .", f"{command} report {run} --out ."))
+    yield TitleBlock("What was taken out")
+    yield Sentence(f"{count(done.files, 'file')} of the run are here. Masked: {_counted(done.masked)}.")
+    yield Sentence(
+        "Credentials were looked for by the formats of their issuers, persons by home folders and e-mail addresses. A name in a "
+        "sentence is not found: look before you publish."
+    )
+    yield Items(
+        [f"{reason}: {count(len(paths), 'file')}, such as {paths[0]}" for reason, paths in sorted(done.left.items())]
+    )
+    yield TitleBlock("Whose it is")
+    yield Sentence(
+        "Descriptions of skills, prompts, tasks and what models wrote are in here. Each has its author's licence or a "
+        "provider's terms, and this card gives no right to any of it."
+    )
 
 
 def release_lines(target: str, done: Release) -> Iterable[str]:

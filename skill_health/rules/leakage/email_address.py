@@ -28,18 +28,32 @@ opinion · RFC 2606 reserves example.com for documentation; read 2026-11.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from skill_health.rules._api import Context, Hit, Severity
 from skill_health.skill.model import Skill, Span
 from skill_health.text.patterns import lazy
-from skill_health.text.personal import find_addresses
 
 CODE = "LE004"
 SEVERITY = Severity.INFO
 SINCE = "0.1.0"
 DEFAULT = False
 
+_ADDRESS = lazy(
+    r"(?<![\w.+%/@:-])[\w.+-]{1,64}+@(?P<host>(?:[a-z0-9][a-z0-9-]{0,62}\.){1,5}[a-z]{2,24})(?![\w.:/-]*[\w:/])",
+    re.IGNORECASE,
+)
+_NOBODY = lazy(
+    r"example|sample|your|company|corp\b|acme|domain|email|test|invalid|localhost|placeholder|\bfoo|\bbar\b|org\.com|^co\.com"
+    r"|service\.|gserviceaccount|yourapp|startup|\.local$|\.internal$|\.(?:js|ts|py|md|json|git|sh|png|svg|zip)$",
+    re.IGNORECASE,
+)
+_ROLE = frozenset(
+    "git info support help security abuse noreply no-reply donotreply contact hello team sales press legal privacy user users "
+    "admin postmaster webmaster root name first.last firstname.lastname you me someone somebody john jane john.doe jane.doe "
+    "alice bob carol dev devs ops feedback maintainers".split()
+)
 _SIGNED = lazy(r"contact|author|maintain|support|licen[cs]|security|copyright|credit|written by|report (?:bugs|issues)")
 _HELP = "Ask the user for the address, or write one at example.com."
 
@@ -50,13 +64,19 @@ def check(skill: Skill, context: Context) -> Iterator[Hit]:
         return
     seen: set[str] = set()
     for number, line in enumerate(skill.lines[skill.body.first_line - 1 :], skill.body.first_line):
-        for match in find_addresses(line):
+        if "@" not in line:
+            continue
+        for match in _ADDRESS.finditer(line):
             address = match.group().lower()
-            if address in seen or _signed(skill, number, line):
+            if address in seen or _public(address, match["host"]) or _signed(skill, number, line):
                 continue
             seen.add(address)
             span = Span(number, match.start() + 1, number, match.end() + 1)
             yield Hit(span, f"the e-mail address {match.group()!r} in the instructions", _HELP)
+
+
+def _public(address: str, host: str) -> bool:
+    return address.partition("@")[0] in _ROLE or bool(_NOBODY.search(host))
 
 
 def _signed(skill: Skill, number: int, line: str) -> bool:
