@@ -106,3 +106,28 @@ def test_the_image_has_the_command_and_lints_what_is_mounted(image: str, tmp_pat
     drawn = contained("report", "--format", "md")
     assert drawn.returncode == 0 and "tidy" in drawn.stdout
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["SKILL.md", "tidy"]
+
+
+def test_a_run_is_repeated_in_another_image_byte_for_byte(image: str, tmp_path: Path) -> None:
+    root = tmp_path / "fixtures"
+    shutil.copytree(ROOT / "fixtures", root, ignore=shutil.ignore_patterns("rotten", "practices", "reports"))
+    models = ("--models", "lexical,lexical:tfidf,lexical:overlap", "--seed", "5", "--orders", "plan")
+    here = [shutil.which("skill-health") or str(ROOT / ".venv/bin/skill-health"), "router", "run", *models]
+    subprocess.run([*here, "--time", "2026-03-01T00:00:00Z", "--quiet"], cwd=root, check=True, capture_output=True)
+    subprocess.run(["chmod", "--recursive", "a+rwX", str(tmp_path)], check=True)
+    mount = f"type=bind,source={root},target=/skills"
+    command = ["podman", "run", "--rm", "--network", "none", *ulimits(), "--mount", mount, image]
+    again = ["router", "run", "--from", "last", "--time", "2026-03-02T00:00:00Z", "--quiet"]
+    done = subprocess.run([*command, *again], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    first, second = sorted((root / "reports/router").iterdir())
+    then, now = (json.loads((run / "manifest.json").read_text("utf-8"))["python"] for run in (first, second))
+    assert then != now
+    assert (first / "results.jsonl").read_bytes() == (second / "results.jsonl").read_bytes()
+    # The image has no numpy and scipy, so that its report says less; from the same results the same follows.
+    for run in (first, second):
+        assert subprocess.run([here[0], "router", "verify", run.name], cwd=root, capture_output=True).returncode == 0
+    found = subprocess.run([*command, "router", "verify", second.name], capture_output=True, timeout=300)
+    assert found.returncode == 0, found.stdout
+    found = subprocess.run([*command, "router", "verify", first.name], capture_output=True, text=True, timeout=300)
+    assert (found.returncode, "numpy, scipy" in found.stderr) == (2, True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 import click
@@ -59,7 +60,9 @@ def verify_run(folder: str) -> list[VerifiedFile]:
     from skill_health.router.runs import OF_ROUTER, ROUTER, load_run
 
     stored, found = read_checked_manifest(folder, ROUTER), load_run(folder)
-    manifest, report = found.manifest, build_report(found.manifest, found.results, found.check)
+    manifest = found.manifest
+    with _as_then(folder):
+        report = build_report(manifest, found.results, found.check)
     shown = [(skill.shared or skill.name, skill.text) for skill in manifest.catalogue]
     hashes = {"catalogue": listing_digest(shown), "prompts": prompts_digest(manifest.prompts)}
     lines = history_lines(manifest, report, found.check)
@@ -72,6 +75,25 @@ def verify_run(folder: str) -> list[VerifiedFile]:
         verify_history(history, lines, lambda line: (line.model,), found.finished),
     ]
     return [each for each in files if each is not None]
+
+
+def _as_then(folder: str) -> AbstractContextManager[None]:
+    """Computing as when the report of a run was made: with the libraries of statistics, or without.
+
+    Raises UsageError where they were there then and are missing here.
+    """
+    from skill_health import stats
+    from skill_health.core.extras import STATISTICS, require_modules
+    from skill_health.core.files import read_head
+
+    try:
+        data = read_head(os.path.join(folder, "report.json"), 256 << 20, links=False)
+    except OSError:
+        return nullcontext()
+    if stats.LEFT_OUT.encode() in data:
+        return stats.without()
+    require_modules("verifying a run whose report has intervals of differences", STATISTICS)
+    return nullcontext()
 
 
 def _answers(folder: str, manifest: RouterManifest, results: Iterable[RoutingResult]) -> VerifiedFile:

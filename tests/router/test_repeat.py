@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from skill_health import stats
 from skill_health.commands.router import command as group
+from skill_health.core import extras
 from skill_health.core.errors import UsageError
 
 TOPICS = ("invoices", "maps", "recipes")
@@ -164,6 +166,21 @@ def test_verify_names_what_does_not_follow(
     capsys.readouterr()
     assert call("verify") == 1
     assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("models", ["lexical:tfidf", "lexical:tfidf,lexical:overlap"])
+def test_a_run_made_without_statistics_is_verified_as_it_was_made(
+    collection: Path, models: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with stats.without():
+        run = begin("--models", models)
+    assert call("verify", run.name) == 0
+    with_them = begin("--models", models, time="2026-03-02T00:00:00Z")
+    assert call("verify", with_them.name) == 0
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name in extras.STATISTICS else True)
+    assert call("verify", run.name) == 0
+    with pytest.raises(UsageError, match="numpy, scipy"):
+        call("verify", with_them.name)
 
 
 def test_results_are_what_was_answered(collection: Path, capsys: pytest.CaptureFixture[str]) -> None:
