@@ -18,7 +18,7 @@ from typing import Any
 from skill_health.bench.durable import to_json
 from skill_health.bench.run_folder import TEMPORARY
 from skill_health.core.errors import UsageError
-from skill_health.core.files import read_limited, write_bytes
+from skill_health.core.files import read_limited, read_whole, write_bytes
 from skill_health.core.history import read_backwards
 from skill_health.text.blocks import Block, Items, Sentence, TitleBlock, as_markdown
 from skill_health.text.numbers import count
@@ -187,8 +187,7 @@ def _sums(folder: str) -> str:
         folders.sort()
         for name in sorted(names):
             path = os.path.join(place, name)
-            with open(path, "rb") as stream:
-                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            digest = hashlib.sha256(read_whole(path, 2 * _MOST_BYTES)).hexdigest()
             lines.append(f"{digest}  {os.path.relpath(path, folder).replace(os.sep, '/')}\n")
     return "".join(sorted(lines, key=lambda line: line[66:]))
 
