@@ -78,7 +78,8 @@ class RoutingRequest:
     """One question to a router: the labelled prompt, the skills in presentation order, and the text that is sent.
 
     `schema` is the JSON Schema of the answer in json_schema mode. `attempt` counts from 1; only a format failure has
-    a second. `text` holds everything: template, listing and prompt. A router must not look at the prompt's labels.
+    a second. `text` holds everything: template, listing and prompt; where orders are shared, other requests begin with
+    the same `shared` characters. A router must not look at the prompt's labels.
     """
 
     prompt: Prompt
@@ -87,6 +88,7 @@ class RoutingRequest:
     text: str
     schema: Mapping[str, Any] | None = None
     attempt: int = 1
+    shared: int = 0
 
 
 @dataclass(frozen=True, slots=True)

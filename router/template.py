@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from skill_health.core.errors import UsageError
@@ -79,6 +79,11 @@ def render(template: Template, skills: Sequence[ListedSkill], prompt: str) -> st
     """The whole text of one question. Placeholders inside skills and prompts stay what they are: text."""
     values = dict(zip(PLACEHOLDERS, (str(len(skills)), block(skills), prompt), strict=True))
     return _ANY.sub(lambda match: values[match.group()], template.text)
+
+
+def shared_part(template: Template, skills: Sequence[ListedSkill]) -> int:
+    """How many characters at the start of a question are the same whatever the prompt."""
+    return len(render(replace(template, text=template.text.partition(PLACEHOLDERS[2])[0]), skills, ""))
 
 
 def block(skills: Sequence[ListedSkill]) -> str:

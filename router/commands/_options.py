@@ -44,7 +44,10 @@ model_options = all_of((
 
 run_options = all_of((
     click.option("--reps", type=click.IntRange(1, 1000), metavar="N", help="Replications of each prompt (3)."),
-    click.option("--orders", type=click.Choice(ORDERS), default="cyclic", help="Orders of presentation: balanced, or the plan's shuffle."),
+    click.option(
+        "--orders", type=click.Choice(ORDERS), default="cyclic",
+        help="Orders of presentation: balanced, a few that all share (for caches), or the plan's shuffle.",
+    ),
     click.option("--max-runs", type=click.IntRange(0), metavar="N", help="At most N calls, retries included."),
     click.option(
         "--max-budget-usd", type=click.FloatRange(0), callback=amount, metavar="X",

@@ -8,11 +8,10 @@ from typing import Literal
 
 from skill_health.core.files import blake2b
 
-Orders = Literal["cyclic", "plan"]
-
-
-ORDERS: tuple[Orders, ...] = ("cyclic", "plan")
-
+Orders = Literal["cyclic", "shared", "plan"]
+ORDERS: tuple[Orders, ...] = ("cyclic", "shared", "plan")
+SHARED = 4
+"""In so many orders all prompts of a replication are asked where orders are shared."""
 
 _MASK = 0xFFFFFFFF
 
@@ -23,15 +22,11 @@ def presentation(
     """The names in presentation order for one call. `replication` counts from 0; `model` matters to `plan` only."""
     if orders == "plan":
         return shuffled(names, plan_seed(prompt_id, model, replication, seed))
-    return rotated(names, prompt_id, replication, seed)
+    return rotate(base_order(names, seed), prompt_id, replication, seed, orders)
 
 
 def rotated(names: Sequence[str], prompt_id: str, replication: int, seed: int) -> tuple[str, ...]:
-    """The base order of the seed, rotated for this prompt and replication.
-
-    The replications of a prompt walk the circle by the golden ratio's share of it, made coprime to its length: any few
-    of them lie far apart, and as many replications as there are skills give every skill every position once.
-    """
+    """The names in an order of this prompt and replication, balanced over places: see `rotate`."""
     return rotate(base_order(names, seed), prompt_id, replication, seed)
 
 
@@ -40,14 +35,33 @@ def base_order(names: Sequence[str], seed: int) -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda name: blake2b(f"{seed}|{name}".encode("utf-8", "surrogatepass")).digest()))
 
 
-def rotate(base: tuple[str, ...], prompt_id: str, replication: int, seed: int) -> tuple[str, ...]:
-    """A base order as `rotated` turns it."""
+def rotate(
+    base: tuple[str, ...], prompt_id: str, replication: int, seed: int, orders: Orders = "cyclic"
+) -> tuple[str, ...]:
+    """The base order of the seed, rotated for this prompt and replication.
+
+    The replications of a prompt walk the circle by the golden ratio's share of it, made coprime to its length: any few
+    of them lie far apart, and as many replications as there are skills give every skill every position once. Where
+    orders are shared, prompts begin at one of SHARED places, which lie as far apart as they can.
+    """
     size = len(base)
     if size < 2:
         return base
-    mark = blake2b(f"{seed}|{prompt_id}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    shift = (int.from_bytes(mark, "big") + replication * _step(size)) % size
+    begin = _mark(prompt_id, seed)
+    if orders == "shared":
+        begin = group_of(prompt_id, seed) * size // SHARED
+    shift = (begin + replication * _step(size)) % size
     return base[shift:] + base[:shift]
+
+
+def group_of(prompt_id: str, seed: int) -> int:
+    """Which of the SHARED groups a prompt is in: those of one group see the same order."""
+    return _mark(prompt_id, seed) % SHARED
+
+
+def _mark(prompt_id: str, seed: int) -> int:
+    mark = blake2b(f"{seed}|{prompt_id}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(mark, "big")
 
 
 def _step(size: int) -> int:

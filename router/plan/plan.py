@@ -24,12 +24,12 @@ from skill_health.documents.router_manifest import (
 from skill_health.router.listing import catalogue_digest, sole_names
 from skill_health.router.plan.choices import RouterChoices
 from skill_health.router.plan.manifest import bodies_digest, config_digest, freeze_listing, prompts_digest
-from skill_health.router.plan.orders import base_order, presentation, rotate
+from skill_health.router.plan.orders import base_order, group_of, presentation, rotate
 from skill_health.router.plan.retrieval import Retrieval
 from skill_health.router.records import Catalogue, ListedSkill, Prompt, RoutingRequest
 from skill_health.router.routers._api import BatchRouter, Router
 from skill_health.router.routers._load import PROVIDER, RouterChoice
-from skill_health.router.template import Template, answer_schema, listed_names, question_size, render
+from skill_health.router.template import Template, answer_schema, listed_names, question_size, render, shared_part
 
 if TYPE_CHECKING:
     from skill_health.bench.run.batches import BatchLane
@@ -110,12 +110,17 @@ class RouterPlan:
     retrieval: Retrieval | None = None
 
     def calls(self) -> list[PlannedCall]:
-        """All calls in the order they are made: models and conditions share the time of day."""
-        most = max((model.replications for model in self.models), default=0)
+        """All calls in the order they are made: models and conditions share the time of day.
+
+        Where orders are shared, prompts of one order follow each other.
+        """
+        most, prompts = max((model.replications for model in self.models), default=0), self.prompts
+        if self.choices.orders == "shared":
+            prompts = tuple(sorted(prompts, key=lambda prompt: group_of(prompt.prompt_id, self.choices.seed)))
         return [
             PlannedCall(prompt, model, replication)
             for replication in range(most)
-            for prompt in self.prompts
+            for prompt in prompts
             for model in self.models
             if replication < model.replications
         ]
@@ -151,6 +156,7 @@ class Questions:
         self._whole, self._sole = self._answers(self._names), sole_names(plan.catalogue.shown)
         self._ordered = lru_cache(256)(self._order)
         self._texts = lru_cache(64)(self._text)
+        self._shared = lru_cache(256)(lambda order: shared_part(self._template, self._listed(order)))
         self._schemas = lru_cache(64)(self._schema)
 
     def order(self, call: PlannedCall) -> tuple[str, ...]:
@@ -175,7 +181,12 @@ class Questions:
         order = self.order(call)
         text = self._texts(order, call.prompt.text) if call.model.wired else ""
         schema = self._schemas(self.answers(call)) if self._choices.mode == "json_schema" else None
-        return RoutingRequest(call.prompt, call.replication, self._listed(order), text, schema, attempt)
+        shared = self._shared(order) if text and self.shares(call) else 0
+        return RoutingRequest(call.prompt, call.replication, self._listed(order), text, schema, attempt, shared)
+
+    def shares(self, call: PlannedCall) -> bool:
+        """Whether other prompts are asked of its model in the same order, one by one."""
+        return self._choices.orders == "shared" and not self._shortlists and not call.model.batched
 
     def _answers(self, names: Sequence[str]) -> tuple[str, ...]:
         """The listed names in the catalogue's order, so that nobody can tell the best of a shortlist."""
@@ -187,8 +198,8 @@ class Questions:
 
     def _order(self, prompt_id: str, model: str, replication: int) -> tuple[str, ...]:
         choices, names = self._choices, self._shortlists.get(prompt_id)
-        if names is None and choices.orders == "cyclic":
-            return rotate(self._base, prompt_id, replication, choices.seed)
+        if names is None and choices.orders != "plan":
+            return rotate(self._base, prompt_id, replication, choices.seed, choices.orders)
         asked = self._names if names is None else names
         return presentation(asked, prompt_id, model, replication, choices.seed, choices.orders)
 

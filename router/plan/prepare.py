@@ -21,6 +21,7 @@ from skill_health.router.plan.forecast import CallForecast, forecast_plan, read_
 from skill_health.router.plan.opening import open_models, secrets_of, with_prices_of
 from skill_health.router.plan.plan import RouterPlan, to_manifest
 from skill_health.router.plan.retrieval import retrieve
+from skill_health.router.plan.savings import find_savings
 from skill_health.router.records import Catalogue, Prompt
 from skill_health.router.routers import lexical_tfidf
 from skill_health.router.routers._api import Setup
@@ -158,6 +159,7 @@ def prepare(
         *_retrieval_note(plan),
         *_check_note(plan),
         *_batch_note(plan),
+        *find_savings(plan, prices, earlier, done).notes(choices.orders),
     ]
     told = forecast_plan(plan, prices.version, earlier, notes, done, concurrency)
     return PreparedSweep(plan, place, train, prices, told, reservations(earlier), keys, reports)

@@ -89,7 +89,7 @@ class ProviderRouter:
 
     def converse(self, request: RoutingRequest) -> Conversation:
         """What is said in one request: its text, as the user's only turn."""
-        turns = (Turn("user", request.text),)
+        turns = (Turn("user", request.text, shared=request.shared),)
         return Conversation(self._setup.model, turns, schema=request.schema, max_output_tokens=self._limit)
 
     def lane(self, price: TieredPrice | None) -> BatchLane:

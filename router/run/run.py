@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any
 
@@ -45,6 +47,7 @@ class RouterRunner(ModelRunner[PlannedCall]):
         self._reserve = reserve
         self._questions = Questions(plan)
         self._gone: dict[str, str] = {}
+        self._first: dict[tuple[str, tuple[str, ...]], asyncio.Event] = {}
 
     def keys(self) -> Iterator[Key]:
         """The keys of all calls in the order of the finished results."""
@@ -69,7 +72,8 @@ class RouterRunner(ModelRunner[PlannedCall]):
             order, names = self._questions.order(call), self._questions.answers(call)
             request = lambda number: self._questions.request(call, number)  # noqa: E731
             route = self.route_batched if call.model.batched else self.route
-            attempts = await route(call.key, call.model, request, names)
+            async with self._after_first(call, order):
+                attempts = await route(call.key, call.model, request, names)
             if not attempts:
                 return
             if attempts[-1].outcome != "model_unavailable":
@@ -78,6 +82,22 @@ class RouterRunner(ModelRunner[PlannedCall]):
                 return
             self._gone.setdefault(spec, attempts[-1].reply.error)
         await self._write(not_asked(call.prompt, spec, call.replication, self._gone[spec]))
+
+    @asynccontextmanager
+    async def _after_first(self, call: PlannedCall, order: Sequence[str]) -> AsyncIterator[None]:
+        """Wait for the first call of a model in an order that others share: it fills the provider's cache for them."""
+        name = (call.model.spec, tuple(order))
+        if not self._questions.shares(call) or not call.model.wired:
+            yield
+        elif name in self._first:
+            await self._first[name].wait()
+            yield
+        else:
+            asked = self._first[name] = asyncio.Event()
+            try:
+                yield
+            finally:
+                asked.set()
 
     async def _write(self, result: RoutingResult) -> None:
         await self.settle(record_values(result), result.status)

@@ -46,8 +46,8 @@ class RouterManifest(OpenRecord, frozen=True, kw_only=True, omit_defaults=False)
     """How the answer is asked for. Runs of different modes are never compared."""
     listing: str
     """full, or the host whose budget the listing keeps."""
-    orders: Literal["cyclic", "plan"]
-    """How the orders of presentation are made."""
+    orders: Literal["cyclic", "shared", "plan"]
+    """How the orders of presentation are made: balanced, a few that all prompts share, or the plan's shuffle."""
     template: FrozenTemplate
     hashes: Mapping[str, str | None]
     """Hashes of what the run rests on (catalogue, prompts, template, config, prices, and bodies where local routers

@@ -74,7 +74,8 @@ class Turn:
     """One turn: the user's (text, results of tools) or the assistant's (text, calls of tools).
 
     `native` is what the provider itself sent for an assistant's turn. The same protocol gets it back unchanged, since
-    signed thoughts would otherwise be lost.
+    signed thoughts would otherwise be lost. Other conversations begin with the first `shared` characters of the text,
+    which is worth saying to a provider that caches only what it is told to.
     """
 
     role: Literal["user", "assistant"]
@@ -82,6 +83,7 @@ class Turn:
     calls: tuple[ToolCall, ...] = ()
     results: tuple[ToolResult, ...] = ()
     native: Any = None
+    shared: int = 0
 
 
 @dataclass(frozen=True, slots=True)

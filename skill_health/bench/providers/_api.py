@@ -98,6 +98,8 @@ class ProviderProtocol(ABC):
     """The environment variable that holds the key of the vendor's own server."""
     price_vendor: str = ""
     """The vendor's name in the data of genai-prices; "" if it is not there."""
+    fewest_cached: int = 0
+    """The fewest tokens at the start of a question that the vendor's own server caches; 0 where it does not."""
     batches: BatchProtocol | None = None
     """How it takes calls in batches; None where it does not."""
     version: str = "/v1"

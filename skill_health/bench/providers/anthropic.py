@@ -129,6 +129,7 @@ class AnthropicMessages(ProviderProtocol):
     base_url = "https://api.anthropic.com"
     key_env = "ANTHROPIC_API_KEY"
     price_vendor = "anthropic"
+    fewest_cached = 4096
     request_ids = ("request-id", "x-request-id")
     limit_headers = (
         *ProviderProtocol.limit_headers, ("anthropic-ratelimit-{}-remaining", "anthropic-ratelimit-{}-reset"),
@@ -250,7 +251,10 @@ def _content(turn: Turn) -> Any:
         for result in turn.results
     ]
     if not blocks and not turn.calls:
-        return turn.text
+        if not 0 < turn.shared < len(turn.text):
+            return turn.text
+        first, rest = turn.text[: turn.shared], turn.text[turn.shared :]
+        return [{"type": "text", "text": first, "cache_control": {"type": "ephemeral"}}, {"type": "text", "text": rest}]
     if turn.text:
         blocks.append({"type": "text", "text": turn.text})
     for call in turn.calls:

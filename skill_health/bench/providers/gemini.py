@@ -181,6 +181,7 @@ class GeminiContent(ProviderProtocol):
     base_url = "https://generativelanguage.googleapis.com"
     key_env = "GEMINI_API_KEY"
     price_vendor = "google"
+    fewest_cached = 4096
     version = "/v1beta"
     request_ids = ("x-request-id", "x-goog-request-id")
 

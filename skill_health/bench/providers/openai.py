@@ -164,6 +164,7 @@ class OpenAIProtocol(ProviderProtocol):
     base_url = "https://api.openai.com/v1"
     key_env = "OPENAI_API_KEY"
     price_vendor = "openai"
+    fewest_cached = 1024
     request_headers = ("openai-beta",)
     free_fields = ("arguments",)
     # Groq has a tier of its own.
