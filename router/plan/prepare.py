@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -17,11 +17,17 @@ from skill_health.documents.router_manifest import FrozenSelection, LabelGap, Mi
 from skill_health.router.inputs import RouterInputs, load_inputs
 from skill_health.router.instrument.planted import plant
 from skill_health.router.plan.context import check_contexts
-from skill_health.router.plan.forecast import CallForecast, forecast_plan, read_earlier, reservations, study_notes
+from skill_health.router.plan.forecast import (
+    CallForecast,
+    EarlierCalls,
+    forecast_plan,
+    read_earlier,
+    reservations,
+    study_notes,
+)
 from skill_health.router.plan.opening import open_models, secrets_of, with_prices_of
-from skill_health.router.plan.plan import RouterPlan, to_manifest
+from skill_health.router.plan.plan import Key, RouterPlan, to_manifest
 from skill_health.router.plan.retrieval import retrieve
-from skill_health.router.plan.savings import find_savings
 from skill_health.router.records import Catalogue, Prompt
 from skill_health.router.routers import lexical_tfidf
 from skill_health.router.routers._api import Setup
@@ -159,7 +165,7 @@ def prepare(
         *_retrieval_note(plan),
         *_check_note(plan),
         *_batch_note(plan),
-        *find_savings(plan, prices, earlier, done).notes(choices.orders),
+        *_savings_notes(plan, prices, earlier, done),
     ]
     told = forecast_plan(plan, prices.version, earlier, notes, done, concurrency)
     return PreparedSweep(plan, place, train, prices, told, reservations(earlier), keys, reports)
@@ -205,6 +211,16 @@ def _batch_note(plan: RouterPlan) -> list[str]:
             rates = f" at {' and '.join(dict.fromkeys(share))} of the price of single calls" if share else ""
             found.append(f"batches: {model.spec} is asked in batches{rates}, within a day")
     return found
+
+
+def _savings_notes(
+    plan: RouterPlan, prices: PriceTable, earlier: Mapping[str, EarlierCalls], done: Collection[Key]
+) -> Iterator[str]:
+    """What cheaper ways of asking would cost, where anything is paid."""
+    if any(model.price and not model.price.free for model in plan.models):
+        from skill_health.router.plan.savings import find_savings
+
+        yield from find_savings(plan, prices, earlier, done).notes(plan.choices.orders)
 
 
 def _first_rate(price: TieredPrice | None) -> Rates:
