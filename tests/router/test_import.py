@@ -144,6 +144,8 @@ def test_importing_twice_is_importing_once(tmp_path: Path, write: Write) -> None
     before = lines(root)
     assert call(root, folder).exception is None
     assert lines(root) == before
+    verified = CliRunner().invoke(command, ["verify", imported(root).folder], standalone_mode=False)
+    assert verified.return_value == 0, verified.output
     assert imported(root).manifest.created == "2026-05-15T00:00:00Z"
     assert imported(root).manifest.seed == 1
 
