@@ -31,6 +31,7 @@ def command(run: str, folder: str, out: str | None, config_file: str | None) -> 
     from skill_health.lint.pipeline import configure
     from skill_health.router.commands.verify import verify_run
     from skill_health.router.runs import ROUTER, load_run
+    from skill_health.text.numbers import count
 
     root, config = configure((os.curdir,), config_file, {})
     place = find_run(run, reports_folder(out, root, config), ROUTER)
@@ -42,9 +43,9 @@ def command(run: str, folder: str, out: str | None, config_file: str | None) -> 
         [
             ("made", f"{manifest.created} by skill-health {manifest.tool_version}"),
             ("collection", f"commit {manifest.commit or 'not known'}{', with further changes' if manifest.dirty else ''}"),
-            ("models", ", ".join(f"{each.spec} ({each.kind})" for each in manifest.models)),
+            ("models", ", ".join(f"{each.spec} ({each.kind}, {count(each.replications, 'replication')})" for each in manifest.models)),
             ("identifiers that servers named", ", ".join(named) or "none"),
-            ("asked", f"{len(manifest.prompts):,} labelled prompts over {len(manifest.catalogue):,} skills, {manifest.replications} times"),
+            ("asked", f"{len(manifest.prompts):,} labelled prompts over {len(manifest.catalogue):,} skills"),
             ("template", f"{template.name} {template.version or ''}, mode {manifest.mode}, listing {manifest.listing}, seed {manifest.seed}"),
             ("prices", manifest.price_table or "not known"),
             ("results", f"{len(found.results):,}, {sum(each.scored for each in found.results):,} of them answers"),
