@@ -65,21 +65,9 @@ def skills_digest(skills: Iterable[FrozenSkill]) -> str:
     return digest([record_values(replace_fields(skill, length=None, domain="")) for skill in skills])
 
 
-_LONGEST_DOMAIN = 80
-
-
 def _domain(data: bytes) -> str:
     """What a SKILL.md says of its domain, on one line; "" for nothing."""
-    matter = frontmatter.read(decode(data)[0]).matter if data.strip() else None
-    if matter is None:
-        return ""
-    within = matter.get("metadata")
-    inner = within.value if within and isinstance(within.value, Mapping) else {}
-    top = matter.get("category")
-    for value in (inner.get("domain"), inner.get("category"), top.value if top else None):
-        if isinstance(value, str) and value.strip():
-            return " ".join(value.split())[:_LONGEST_DOMAIN]
-    return ""
+    return frontmatter.declared_domain(frontmatter.read(decode(data)[0]).matter) if data.strip() else ""
 
 
 def staged_names(staged: Staged) -> dict[str, dict[str, tuple[str, ...]]]:

@@ -377,6 +377,22 @@ def read(text: str) -> FrontmatterReading:
     return FrontmatterReading(metadata.matter, block.first, content, [*block.defects, *metadata.defects])
 
 
+_LONGEST_DOMAIN = 80
+
+
+def declared_domain(matter: Frontmatter | None) -> str:
+    """What a skill says in metadata.domain, metadata.category or category, on one line; "" for nothing."""
+    if matter is None:
+        return ""
+    within = matter.get("metadata")
+    inner = within.value if within and isinstance(within.value, Mapping) else {}
+    top = matter.get("category")
+    for value in (inner.get("domain"), inner.get("category"), top.value if top else None):
+        if isinstance(value, str) and value.strip():
+            return " ".join(value.split())[:_LONGEST_DOMAIN]
+    return ""
+
+
 def write(metadata: Mapping[str, object], content: str) -> str:
     """Write a file with this frontmatter, followed by this text."""
     post = frontmatter.Post(content, HANDLER)
