@@ -31,7 +31,7 @@ EACH_USD = 150 * 10 / 1e6 / 2
 # before or after a request about batches, or a write to the disk.
 NURSERY = f"""
 import json, os, signal, sys
-from skill_health.bench.http import batches as http, pacing
+from skill_health.bench.http import pacing, plain_requests as http
 from skill_health.bench.journal import Journal
 from skill_health.bench.providers._load import load_provider
 from skill_health.bench.run import desk as engine
