@@ -10,7 +10,7 @@ from skill_health.text.blocks import Block, Sentence, Table, TitleBlock
 from skill_health.text.numbers import NOTHING, count
 
 _MOST = 12
-PAPER = "SkillsBench, appendix A: 2,014,000 skills as of 2026-04-30, files and sizes of the 767,430 that it cloned"
+PAPER = "SkillsBench, appendix A: 2,014,000 skills in spring 2026, files and sizes of some 767,430 that it cloned"
 
 
 def census_blocks(found: CensusReport) -> Iterator[Block]:

@@ -13,7 +13,7 @@ class CensusReport(Record, frozen=True, kw_only=True):
     """What `skill-health census --format json` prints.
 
     Intervals are those of a sample, where the collection is taken for one. Figures beside which the paper has one name
-    it: appendix A of SkillsBench, 2,014,000 skills as of 2026-04-30, of which it cloned 767,430.
+    it: appendix A of SkillsBench, 2,014,000 skills in spring 2026, of which it cloned some 767,430.
     """
 
     ID: ClassVar = "skill-health/census/1"
