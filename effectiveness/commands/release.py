@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 from skill_health.core.errors import CLEAN
@@ -28,6 +26,7 @@ def command(run: str, folder: str, out: str | None, config_file: str | None) -> 
     from skill_health.documents.effect_history import HISTORY
     from skill_health.effectiveness.commands.report import find
     from skill_health.effectiveness.commands.verify import verify_run
+    from skill_health.effectiveness.run.runs import KIND
 
     found = find(run, out, config_file)
     manifest, sandbox = found.manifest, found.manifest.sandbox
@@ -36,7 +35,8 @@ def command(run: str, folder: str, out: str | None, config_file: str | None) -> 
         for each in manifest.models
     ]
     about = DescribedRun(
-        f"Effectiveness run {found.run_id}",
+        KIND,
+        found.run_id,
         [
             ("made", f"{manifest.created} by skill-health {manifest.tool_version}"),
             ("collection", f"commit {manifest.commit or 'not known'}{', with further changes' if manifest.dirty else ''}"),
@@ -48,12 +48,6 @@ def command(run: str, folder: str, out: str | None, config_file: str | None) -> 
             ("prices", manifest.price_table or "not known"),
             ("results", f"{len(found.results):,}, {sum(each.scored for each in found.results):,} of them scored"),
         ],
-        "effectiveness",
     )  # fmt: skip
-    history = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(found.folder))), HISTORY)
-
-    def differences(made: str) -> list[str]:
-        return [f"{file.name}: {each}" for file in verify_run(made) for each in file.differs]
-
-    print_lines(release_lines(folder, write_release(found.folder, history, folder, about, differences)))
+    print_lines(release_lines(folder, write_release(found.folder, HISTORY, folder, about, verify_run)))
     return CLEAN

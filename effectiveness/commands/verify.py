@@ -42,7 +42,13 @@ def command(run: str, out: str | None, config_file: str | None) -> int:
 def verify_run(folder: str) -> list[VerifiedFile]:
     """The files of a run, each compared with what follows from the raw ones. Raises UsageError where one is damaged."""
     from skill_health.bench.manifest import digest
-    from skill_health.bench.reproduce.verify import verify_history, verify_manifest, verify_reports, verify_results
+    from skill_health.bench.reproduce.verify import (
+        history_beside,
+        verify_history,
+        verify_manifest,
+        verify_reports,
+        verify_results,
+    )
     from skill_health.bench.run_folder import read_checked_manifest
     from skill_health.documents._record import record_values
     from skill_health.documents.effect_history import HISTORY
@@ -57,13 +63,12 @@ def verify_run(folder: str) -> list[VerifiedFile]:
     tasks = digest([record_values(task) for task in manifest.tasks])
     results = verify_results(folder, stored, OF_TRIALS)
     lines = history_lines(manifest, report, found.results)
-    history = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(folder))), HISTORY)
     files = [
         verify_manifest(stored, {"tasks": tasks, "skills": skills_digest(manifest.skills)}),
         results,
         _verdicts(folder, found.results),
         *verify_reports(reports.__name__, folder, report),
-        verify_history(history, lines, history_subject, not results.differs),
+        verify_history(history_beside(folder, HISTORY), lines, history_subject, not results.differs),
     ]
     return [each for each in files if each is not None]
 

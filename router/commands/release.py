@@ -39,7 +39,8 @@ def command(run: str, folder: str, out: str | None, config_file: str | None) -> 
     manifest, template = found.manifest, found.manifest.template
     named = sorted({f"{each.model} as {each.resolved_model}" for each in found.results if each.resolved_model})
     about = DescribedRun(
-        f"Router run {found.run_id}",
+        ROUTER,
+        found.run_id,
         [
             ("made", f"{manifest.created} by skill-health {manifest.tool_version}"),
             ("collection", f"commit {manifest.commit or 'not known'}{', with further changes' if manifest.dirty else ''}"),
@@ -50,12 +51,6 @@ def command(run: str, folder: str, out: str | None, config_file: str | None) -> 
             ("prices", manifest.price_table or "not known"),
             ("results", f"{len(found.results):,}, {sum(each.scored for each in found.results):,} of them answers"),
         ],
-        "router",
     )  # fmt: skip
-    history = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(place))), HISTORY)
-
-    def differences(made: str) -> list[str]:
-        return [f"{file.name}: {each}" for file in verify_run(made) for each in file.differs]
-
-    print_lines(release_lines(folder, write_release(place, history, folder, about, differences)))
+    print_lines(release_lines(folder, write_release(place, HISTORY, folder, about, verify_run)))
     return CLEAN

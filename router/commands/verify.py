@@ -49,7 +49,13 @@ def command(run: str, out: str | None, config_file: str | None) -> int:
 
 def verify_run(folder: str) -> list[VerifiedFile]:
     """The files of a run, each compared with what follows from the raw ones. Raises UsageError where one is damaged."""
-    from skill_health.bench.reproduce.verify import verify_history, verify_manifest, verify_reports, verify_results
+    from skill_health.bench.reproduce.verify import (
+        history_beside,
+        verify_history,
+        verify_manifest,
+        verify_reports,
+        verify_results,
+    )
     from skill_health.bench.run_folder import is_reported, read_checked_manifest
     from skill_health.documents.router_history import HISTORY
     from skill_health.router import reports
@@ -66,14 +72,15 @@ def verify_run(folder: str) -> list[VerifiedFile]:
     shown = [(skill.shared or skill.name, skill.text) for skill in manifest.catalogue]
     hashes = {"catalogue": listing_digest(shown), "prompts": prompts_digest(manifest.prompts)}
     lines, made_here = history_lines(manifest, report, found.check), manifest.imported is not True
-    history = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(folder))), HISTORY)
     files = [
         verify_manifest(stored, hashes),
         verify_results(folder, stored, OF_ROUTER),
         _answers(folder, manifest, found.results),
         # What was imported has no reports and no lines of its own.
         *(verify_reports(reports.__name__, folder, report) if made_here or is_reported(folder) else ()),
-        verify_history(history, lines, lambda line: (line.model,), found.finished and made_here),
+        verify_history(
+            history_beside(folder, HISTORY), lines, lambda line: (line.model,), found.finished and made_here
+        ),
     ]
     return [each for each in files if each is not None]
 

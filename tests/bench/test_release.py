@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 from skill_health.bench.reproduce import release
 from skill_health.bench.reproduce.release import DescribedRun, Release, hide_in_line, release_lines, write_release
+from skill_health.bench.reproduce.verify import VerifiedFile
 from skill_health.core.errors import UsageError
 
 TOKEN = "ghp_" + base64.b32encode(hashlib.sha256(b"made for a test").digest()).decode()[:36]
 NAMED = "/home/peterpetersen/notes and petra.petersen@mail.petersen.dk"
-ABOUT = DescribedRun("A | run\n# <b>\x1b[2J", [("models", "a`b|c")], "router")
+ABOUT = DescribedRun("router", "20260301T000000Z-00000000", [("A | run\n# <b>\x1b[2J", "a`b|c")])
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def write(run: Path, target: Path) -> Release:
-    return write_release(str(run), str(run.parents[1] / "history.jsonl"), str(target), ABOUT, lambda place: [])
+    return write_release(str(run), "history.jsonl", str(target), ABOUT, lambda place: [])
 
 
 def everything(folder: Path) -> dict[str, str]:
@@ -71,7 +72,12 @@ def test_hashes_cover_every_file_and_the_card_is_no_markup(run: Path, tmp_path: 
     listed = {line[66:] for line in (tmp_path / "out/SHA256SUMS").read_text("utf-8").splitlines()}
     assert listed == set(everything(tmp_path / "out")) - {"SHA256SUMS"}
     card = (tmp_path / "out/README.md").read_text("utf-8")
-    assert "<b>" not in card and "a`b" not in card and card.startswith("# A ") and "\x1b" not in card
+    assert (
+        "<b>" not in card
+        and "a`b" not in card
+        and card.startswith("# Router run 20260301T000000Z")
+        and "\x1b" not in card
+    )
 
 
 def test_the_same_run_gives_the_same_bytes(run: Path, tmp_path: Path) -> None:
@@ -94,14 +100,22 @@ def test_links_lead_nowhere(run: Path, tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_where_it_may_not_be(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    history = str(run.parents[1] / "history.jsonl")
+    history = "history.jsonl"
     (tmp_path / "there").mkdir()
     with pytest.raises(UsageError, match="is there already"):
         write(run, tmp_path / "there")
     with pytest.raises(UsageError, match="does not follow from its raw files"):
-        write_release(str(run), history, str(tmp_path / "out"), ABOUT, lambda place: ["results.jsonl: x"])
+        write_release(
+            str(run), history, str(tmp_path / "out"), ABOUT, lambda place: [VerifiedFile("results.jsonl", 1, ("x",))]
+        )
     with pytest.raises(UsageError, match="take that out of the skills or prompts"):
-        write_release(str(run), history, str(tmp_path / "out"), ABOUT, lambda place: [] if place == str(run) else ["x"])
+        write_release(
+            str(run),
+            history,
+            str(tmp_path / "out"),
+            ABOUT,
+            lambda place: [] if place == str(run) else [VerifiedFile("a", 1, ("x",))],
+        )
 
     def killed(*_: object) -> str:
         raise KeyboardInterrupt

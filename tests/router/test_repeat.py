@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -212,6 +213,9 @@ def test_a_published_run_is_read_back(collection: Path, tmp_path_factory: pytest
     out = tmp_path_factory.mktemp("out") / "published"
     assert call("release", "last", str(out)) == 0
     assert call("verify", run.name, "--out", str(out)) == 0 == call("report", "last", "--out", str(out))
+    # A copy under another name, and in no folder of reports, is the same run.
+    copy = shutil.copytree(run, tmp_path_factory.mktemp("elsewhere") / "copy")
+    assert call("release", str(copy), str(out / "again")) == 0 == call("verify", run.name, "--out", str(out / "again"))
     assert settled(again(out / "router" / run.name / "manifest.json")) == settled(run)
     (run / "report.json").write_text("{}", encoding="utf-8")
     with pytest.raises(UsageError, match="nothing is published of it"):

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from skill_health.bench.durable import to_json
+from skill_health.bench.reproduce.verify import VerifiedFile, history_beside
 from skill_health.bench.run_folder import TEMPORARY
 from skill_health.core.errors import UsageError
 from skill_health.core.files import read_limited, read_whole, write_bytes
@@ -31,11 +32,11 @@ _MOST_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class DescribedRun:
-    """What the card says of a run: its `title`, and facts by name, in their order; `command` reads it back."""
+    """What the card says of a run: facts by name, in order. `kind` is the folder of such runs, and the command."""
 
-    title: str
+    kind: str
+    run_id: str
     facts: Sequence[tuple[str, str]]
-    command: str
 
 
 @dataclass(slots=True)
@@ -52,43 +53,45 @@ class Release:
 
 
 def write_release(
-    folder: str, history: str, target: str, about: DescribedRun, verify: Callable[[str], Sequence[str]]
+    folder: str, history: str, target: str, about: DescribedRun, verify: Callable[[str], Iterable[VerifiedFile]]
 ) -> Release:
-    """Write the run in `folder`, with its lines of the `history` file, to the new folder `target`.
+    """Write the run in `folder`, with its lines of the file `history` beside it, to the new folder `target`.
 
-    `verify` says of the folder of a run what in it does not follow from its raw files. The target comes into being when
-    it is complete. Raises UsageError where it exists, where the run does not follow from its raw files, or where it no
+    `verify` compares the folder of a run with what follows from its raw files. The target comes into being when it is
+    complete. Raises UsageError where it exists, where the run does not follow from its raw files, or where it no
     longer would with what had to be masked.
     """
-    if found := verify(folder):
-        raise UsageError(
-            f"{clean(folder)} does not follow from its raw files ({clean(found[0])}): nothing is published of it"
-        )
+    if found := _first_difference(verify(folder)):
+        raise UsageError(f"{clean(folder)} does not follow from its raw files ({found}): nothing is published of it")
     if os.path.lexists(target):
         raise UsageError(f"{clean(target)} is there already: name a folder that is not")
     done = Release()
     with _growing(target) as half:
-        kind, run = (
-            os.path.basename(os.path.dirname(os.path.abspath(folder))),
-            os.path.basename(os.path.abspath(folder)),
-        )
-        place = os.path.join(half, kind, run)
+        place = os.path.join(half, about.kind, about.run_id)
         for path in _files(folder, done):
             data = _published(os.path.join(folder, path), path, done)
             if data is not None:
                 write_bytes(os.path.join(place, path), data)
                 done.files += 1
-        lines = [hide_in_line(raw.decode("utf-8", "replace")) for raw in _lines_of(history, run)]
+        lines = [
+            hide_in_line(raw.decode("utf-8", "replace"))
+            for raw in _lines_of(history_beside(folder, history), about.run_id)
+        ]
         if lines:
-            write_bytes(os.path.join(half, os.path.basename(history)), "".join(lines).encode())
-        if found := verify(place):
+            write_bytes(os.path.join(half, history), "".join(lines).encode())
+        if found := _first_difference(verify(place)):
             raise UsageError(
                 f"with what was masked ({_counted(done.masked)}) the run would not follow from its raw files any more "
-                f"({clean(found[0])}): take that out of the skills or prompts, and run again"
+                f"({found}): take that out of the skills or prompts, and run again"
             )
-        write_bytes(os.path.join(half, CARD), as_markdown(_card(about, run, done)).encode("utf-8", "replace"))
+        write_bytes(os.path.join(half, CARD), as_markdown(_card(about, done)).encode("utf-8", "replace"))
         write_bytes(os.path.join(half, SUMS), _sums(half).encode())
     return done
+
+
+def _first_difference(files: Iterable[VerifiedFile]) -> str:
+    """Where a run first does not follow from its raw files; "" for nowhere."""
+    return next((clean(f"{file.name}: {each}") for file in files for each in file.differs), "")
 
 
 @contextmanager
@@ -198,9 +201,9 @@ def _counted(masked: dict[str, int]) -> str:
     return f"{count(sum(masked.values()), 'line')} in {count(len(masked), 'file')}, such as {clean(min(masked))}"
 
 
-def _card(about: DescribedRun, run: str, done: Release) -> Iterator[Block]:
-    command = f"skill-health {about.command}"
-    yield TitleBlock(about.title, 1)
+def _card(about: DescribedRun, done: Release) -> Iterator[Block]:
+    command, run = f"skill-health {about.kind}", about.run_id
+    yield TitleBlock(f"{about.kind.capitalize()} run {run}", 1)
     yield Items([f"{name}: {value}" for name, value in about.facts])
     yield TitleBlock("Reading it back")
     yield Sentence(

@@ -108,6 +108,11 @@ def _compared(data: bytes, found: str) -> tuple[int, tuple[str, ...]]:
     return sum(1 for _ in _leaves(new)), tuple(different_values(old, new))
 
 
+def history_beside(folder: str, name: str) -> str:
+    """The history of this name in the folder of reports that the folder of a run lies in."""
+    return os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(folder))), name)
+
+
 def verify_history(
     path: str, lines: Sequence[Line], key: Callable[[Line], tuple[Any, ...]], finished: bool
 ) -> VerifiedFile | None:
