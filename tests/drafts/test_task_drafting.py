@@ -300,8 +300,8 @@ def test_skills_can_be_drafted_for_as_one_set(tmp_path: Path, report: Callable[[
     ("given", "said"),
     [
         (("nowhere-at-all",), "no skill is called 'nowhere-at-all'"),
-        (("--model", "lexical"), "writes nothing: name a model of a provider"),
-        (("--model", "openai"), "which model?"),
+        (("--model", "lexical", "--sandbox", "none"), "writes nothing: name a model of a provider"),
+        (("--model", "openai", "--sandbox", "none"), "which model?"),
         (("--intent-file", "none.txt"), "cannot read none.txt"),
         (("--each", "0"), "--each"),
         (("--sandbox", "nothing"), "there is no sandbox 'nothing'"),

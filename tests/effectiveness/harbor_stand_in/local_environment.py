@@ -39,7 +39,7 @@ class LocalEnvironment(BaseEnvironment):
         return EnvironmentResourceCapabilities(memory_limit=True, fractional_cpus=True)
 
     def _validate_definition(self):
-        pass
+        assert shutil.which("bwrap")
 
     def _faults(self):
         return os.environ.get("FAULTS", "")
@@ -162,6 +162,3 @@ class LockedEnvironment(LocalEnvironment):
     @classmethod
     def preflight(cls):
         raise SystemExit("LOCAL_API_KEY is not set: get one, and set it")
-
-
-assert shutil.which("bwrap")
