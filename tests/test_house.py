@@ -32,7 +32,7 @@ MAX_LINES = 600
 
 # The rooms from the ground up: a room imports itself and what stands before it.
 ROOMS = (
-    "text", "core", "stats", "config", "skill", "hosts", "discovery", "registries", "profiles", "rules", "score", "lint", "documents",
+    "text", "core", "executors", "stats", "config", "skill", "hosts", "discovery", "registries", "profiles", "rules", "score", "lint", "documents",
     "needs", "formats", "server", "init", "bench", "trials", "status", "daily", "router", "effectiveness", "activation", "drafts", "page",
     "forge", "delta", "fleet", "census", "api", "mcp", "commands",
 )  # fmt: skip

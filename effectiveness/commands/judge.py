@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from skill_health.bench.command_line import amount, finish, listed, print_lines
+from skill_health.bench.command_line import amount, finish, listed, print_lines, shard_option
 from skill_health.core.errors import CLEAN, UsageError
 from skill_health.core.files import here
 from skill_health.core.times import time_option
@@ -95,6 +95,7 @@ if TYPE_CHECKING:
 @click.option(
     "--sandbox", metavar="NAME", help="Where agents judge: bubblewrap, docker or podman (the first that works)."
 )
+@shard_option
 @click.option("--batch", is_flag=True, help="Ask judges in their providers' batches: cheaper, within a day.")
 @click.option("--cancel-batches", is_flag=True, help="Cancel the batches of a judging, and keep what is done of them.")
 @click.option("--dry-run", is_flag=True, help="Say what would be asked and what it would cost; ask and write nothing.")
@@ -201,6 +202,7 @@ def _place_of(options: Mapping[str, Any]) -> dict[str, Any]:
         "named": options["named"],
         "anew": options["no_resume"],
         "keyless": options["dry_run"],
+        "shard": options["shard"],
     }
 
 
@@ -222,7 +224,7 @@ def _conduct(
         print_lines(["dry run: nothing was asked, nothing was written"])
         return CLEAN
     at_once = options["concurrency"] or AT_ONCE
-    terms = RunTerms(options["max_runs"], options["max_budget_usd"], at_once, quiet=options["quiet"])
+    terms = RunTerms(options["max_runs"], options["max_budget_usd"], at_once, quiet=options["quiet"], shard=options["shard"])
     _refuse(prepared, terms, options["unsafe_no_cost_cap"] or cancelling)
     if prepared.place.stored is not None:
         print_lines([f"resuming {here(prepared.place.folder)}: {len(prepared.place.done)} results are there"])

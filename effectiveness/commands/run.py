@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from skill_health.bench.command_line import finish, from_option, print_lines
+from skill_health.bench.command_line import finish, from_option, print_lines, shard_option
 from skill_health.core.errors import CLEAN, UsageError
 from skill_health.core.times import time_option
 from skill_health.effectiveness.commands._options import (
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 @study_options
 @network_options
 @spending_options
+@shard_option
 @from_option
 @click.option("--resume", "named", metavar="RUN", default="", help="Resume this run and no other.")
 @click.option("--no-resume", is_flag=True, help="Start over, even if the same run is unfinished.")
@@ -116,6 +117,7 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
         anew=options["no_resume"],
         keyless=options["dry_run"],
         concurrency=at_once,
+        shard=options["shard"],
     )
     if repeated:
         refuse_other_inputs(record_values(repeated), prepared.place.manifest)
@@ -123,17 +125,17 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
     if options["dry_run"]:
         print_lines(["dry run: no agent was started, nothing was written"])
         return CLEAN
-    terms = TrialRunOptions(options["max_runs"], options["max_budget_usd"], at_once, quiet=options["quiet"])
+    terms = TrialRunOptions(options["max_runs"], options["max_budget_usd"], at_once, quiet=options["quiet"], shard=options["shard"])
     plan, told = prepared.plan, prepared.forecast
     agents = max((arm.agents for _, arm in plan.staged), default=1)
     refuse_spending_of(plan.models, prepared.prices, terms, "trial", options["unsafe_no_cost_cap"], agents)
     warn_before(terms, told.trials, told.usd_low, "trial", plan.sandbox.name, prepared.place)
-    return _end(conduct(prepared, terms, sys.stderr), options["format_"])
+    return print_outcome(conduct(prepared, terms, sys.stderr), options["format_"])
 
 
 _OPEN = frozenset((
     "tasks", "config_file", "skill_paths", "skip_namesakes", "skip_unfit", "out", "max_runs", "max_budget_usd", "unsafe_no_cost_cap",
-    "concurrency", "dry_run", "quiet", "repeated", "named", "no_resume", "extend", "time", "format_",
+    "concurrency", "dry_run", "quiet", "repeated", "named", "no_resume", "shard", "extend", "time", "format_",
 ))  # fmt: skip
 """What a repeated run leaves open: where things are, what may be spent, and how it is shown."""
 
@@ -148,7 +150,8 @@ def _repeated(run: str, reports: str) -> EffectManifest:
     return load_manifest(find_run(run, reports, KIND))
 
 
-def _end(ended: RunOutcome, format_: str) -> int:
+def print_outcome(ended: RunOutcome, format_: str) -> int:
+    """Print the report of a run, and say how that ended; returns the exit code. Raises AbortedError, as `finish`."""
     from skill_health.effectiveness.commands.report import choose_options
     from skill_health.effectiveness.reports import load
 

@@ -80,7 +80,6 @@ def find_carried(
 
 
 async def carry_over(carried: Mapping[VoteKey, JudgedCall], journal: Journal) -> None:
-    """Take over every answer that has no result yet. Raises AbortedError where it cannot be written."""
-    for key, vote in carried.items():
-        if key not in journal.results:
-            await journal.add(record_values(vote))
+    """Take over answers. Raises AbortedError where they cannot be written."""
+    for vote in carried.values():
+        await journal.add(record_values(vote))

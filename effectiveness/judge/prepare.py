@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, Generic, NamedTuple, cast
 
 from skill_health import __version__
+from skill_health.executors.shards import Shard
 from skill_health.bench import journal
 from skill_health.bench.manifest import digest
 from skill_health.bench.prices import PriceTable, price_from, price_table
@@ -110,6 +111,7 @@ def prepare_judging(
     named: str = "",
     anew: bool = False,
     keyless: bool = False,
+    shard: Shard | None = None,
 ) -> PreparedJudging[PlannedVote, JudgeAnswer]:
     """Open the judges, freeze what is judged, and find its folder below the run's; nothing is written or asked.
 
@@ -131,13 +133,13 @@ def prepare_judging(
         raise UsageError(f"there is nothing to judge in {run.run_id}: {why}")
     plan = JudgePlan(run.folder, mine, trials, judges, choices.votes, choices.seed)
     manifest = to_judge_manifest(plan, run, share, left_out, prices, time)
-    place = find_place(run.folder, record_values(manifest), time, OF_JUDGING, named, anew, keys)
+    place = find_place(run.folder, record_values(manifest), time, OF_JUDGING, named, anew, keys, shard)
     if place.stored is not None:
         plan = replace(plan, judges=at_stored_prices(judges, convert_record(place.stored, JudgeManifest).models))
     carried = (
         {} if anew else find_carried(run, JUDGING, mark_votes(manifest), lambda key: [key[:4]], _marks, JudgeResult)
     )
-    done = cast("frozenset[VoteKey]", place.done) | carried.keys()
+    done = cast("frozenset[VoteKey]", place.settled) | carried.keys()
     told_before = forecast_votes(plan, prices.version, done, [*_notes(plan, left_out), *told_of(carried)])
     return PreparedJudging(plan, place, prices, told_before, keys, carried)
 

@@ -14,8 +14,10 @@ from skill_health.bench.http.replies import sum_cost, sum_usage
 from skill_health.bench.journal import RESULTS, Journal
 from skill_health.bench.run.batches import BatchLane
 from skill_health.bench.run.conduct import RunOutcome, RunTerms, budget_of, conduct
+from skill_health.bench.run.merge import merge_shards
 from skill_health.bench.run.questions import ModelQuestion, ModelRunner, read_form
 from skill_health.bench.run.schedule import GRACE, StopRun
+from skill_health.bench.run_folder import Kind
 from skill_health.documents._record import record_values
 from skill_health.documents.judge_attempt import JudgeAttempt
 from skill_health.documents.judge_result import JudgedCall
@@ -55,11 +57,11 @@ class JudgeRunner(ModelRunner[SomeVote], Generic[SomeVote, AnyAnswer]):
 
     async def take_over(self, terms: RunTerms) -> None:
         """Write down the answers of an earlier judging."""
-        await carry_over(self._carried, self.journal)
+        await carry_over({key: vote for key, vote in self._carried.items() if self.wants(key)}, self.journal)
 
     async def run(self, concurrency: int, grace: float = GRACE) -> None:
         """Make every call that has no result yet."""
-        calls = [vote for vote in self.plan.calls() if vote.key not in self.journal.results]
+        calls = [vote for vote in self.plan.calls() if self.wants(vote.key)]
         limits: dict[str, int] = {}
         batched = [judge for judge in self.plan.judges if judge.batched]
         if lanes := [lane for judge in batched if (lane := _lane(judge))]:
@@ -186,12 +188,26 @@ def conduct_judging(
         return runner
 
     def written(runner: JudgeRunner[SomeVote, AnyAnswer], left: int) -> RunOutcome:
-        folder = runner.journal.folder
-        found = write(prepared.plan.folder, folder)
-        paths = (*found.paths, os.path.join(folder, RESULTS))
-        return RunOutcome(folder, left, report=found.report, written=paths, missing=found.missing)
+        return _written(prepared.plan.folder, runner.journal.folder, left, write)
 
     return conduct(prepared.place, prepared.keys, terms, stream, begin, written)
+
+
+def merge_judging(
+    folders: Sequence[str], kind: Kind, run_folder: str, write: Callable[[str, str], WrittenReport]
+) -> RunOutcome:
+    """Put the shards of a judging of a run together below it, and write results and report as for one that ran whole.
+
+    Raises as `merge_shards` does.
+    """
+    merged = merge_shards(folders, kind, run_folder, lambda shards, target: None)
+    return _written(run_folder, merged.folder, merged.left, write)
+
+
+def _written(run_folder: str, folder: str, left: int, write: Callable[[str, str], WrittenReport]) -> RunOutcome:
+    found = write(run_folder, folder)
+    paths = (*found.paths, os.path.join(folder, RESULTS))
+    return RunOutcome(folder, left, report=found.report, written=paths, missing=found.missing)
 
 
 def write_judged(run_folder: str, folder: str) -> WrittenReport:

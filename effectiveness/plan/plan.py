@@ -113,7 +113,13 @@ def _settled(values: Mapping[str, Any]) -> bool:
     return convert_record(values, TrialResult).finished
 
 
-OF_TRIALS = Kind(KIND, ("task_id", "model", "arm", "replication"), _keys, _covered, _settled)
+def _compared(key: journal.Key) -> journal.Key:
+    """A trial without its arm."""
+    task, model, _, replication = key
+    return task, model, replication
+
+
+OF_TRIALS = Kind(KIND, ("task_id", "model", "arm", "replication"), _keys, _covered, _settled, _compared)
 """The runs of this package, for what is the same for all runs."""
 
 

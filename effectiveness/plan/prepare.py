@@ -11,6 +11,7 @@ from datetime import datetime
 import msgspec
 
 from skill_health import __version__
+from skill_health.executors.shards import Shard
 from skill_health.bench.manifest import digest
 from skill_health.bench.prices import PriceTable, price_table
 from skill_health.bench.run_folder import RunLocation, find_place, revision_of
@@ -140,6 +141,7 @@ def prepare(
     anew: bool = False,
     keyless: bool = False,
     concurrency: int = AT_ONCE,
+    shard: Shard | None = None,
 ) -> PreparedTrials:
     """Find the agents and the sandbox, freeze what is tried, and find the folder of the run.
 
@@ -175,11 +177,11 @@ def prepare(
     donor = open_donor(reports, extend, named)
     extends = (*donor.manifest.extends, donor.run_id) if donor else ()
     manifest = to_manifest(plan, routing, prices, skipped, revision_of(inputs.root, reports), time, extends)
-    place = find_place(reports, record_values(manifest), time, OF_TRIALS, named, anew, plan.secrets)
+    place = find_place(reports, record_values(manifest), time, OF_TRIALS, named, anew, plan.secrets, shard)
     if place.stored is not None:
         plan = replace(plan, models=with_terms_of(models, convert_record(place.stored, EffectManifest).models))
     specs = [model.spec for model in models]
-    done = {(str(task), str(spec), str(arm), int(number)) for task, spec, arm, number in place.done}
+    done = {(str(task), str(spec), str(arm), int(number)) for task, spec, arm, number in place.settled}
     extension = extend_run(donor, plan, manifest, done) if donor else None
     taken = extension.trials if extension else {}
     rates = read_controls(os.path.join(reports, HISTORY), specs)

@@ -15,20 +15,22 @@ from skill_health.bench.budget import Budget
 from skill_health.bench.journal import RESULTS, Journal
 from skill_health.bench.run import conduct as engine
 from skill_health.bench.run.conduct import RunOutcome, RunTerms
-from skill_health.core.errors import AbortedError
+from skill_health.bench.run.merge import RunShard, copy_beside, merge_shards
+from skill_health.core.errors import AbortedError, UsageError
+from skill_health.core.files import here
 from skill_health.documents._record import record_values
 from skill_health.documents.effect_attempt import TrialAttempt
 from skill_health.documents.effect_manifest import EffectManifest
 from skill_health.documents.effect_report import EffectReport
 from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.plan.extend import Extension
-from skill_health.effectiveness.plan.plan import Planned, TrialPlan
+from skill_health.effectiveness.plan.plan import OF_TRIALS, Planned, TrialPlan
 from skill_health.effectiveness.plan.prepare import AT_ONCE, PreparedTrials
 from skill_health.effectiveness.run.history import record_run
-from skill_health.effectiveness.run.probes import Ask, Judge, Probing
+from skill_health.effectiveness.run.probes import Ask, Judge, Probing, join_probes
 from skill_health.effectiveness.run.rescore import Rescored, replace_verdict, rescore
 from skill_health.effectiveness.run.runner import AgentRunner, agent_budget
-from skill_health.effectiveness.run.runs import drop_halves, folder_of, load_run, make_way
+from skill_health.effectiveness.run.runs import drop_halves, folder_of, folder_of_attempt, load_run, make_way, read_result
 from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.effectiveness.workspace.scripts import ScriptOptions
@@ -91,7 +93,7 @@ class TrialRunner(AgentRunner[Planned, TrialResult]):
         if (extension := self._extension) is None:
             return
         plan, journal = self.plan, self.journal
-        waiting = [key for key in extension.trials if key not in journal.results]
+        waiting = [key for key in extension.trials if self.wants(key)]
         again = [extension.trials[key] for key in waiting if key in extension.verify_again]
         tasks = {task.id: task for task in plan.tasks}
         options = ScriptOptions(back_end(plan.sandbox.name), plan.sandbox.image, terms.concurrency)
@@ -168,18 +170,43 @@ def conduct(
 
     return engine.conduct(
         prepared.place, plan.secrets, terms, stream, begin,
-        lambda runner, left: _written(prepared, runner.journal, left, by.build),
+        lambda runner, left: write_run(prepared.reports, runner.journal.folder, left, by.build),
     )  # fmt: skip
 
 
-def _written(prepared: PreparedTrials, journal: Journal, left: int, build: Build) -> RunOutcome:
-    """What is written of a run from its files, so that it is the same however often the run was interrupted."""
+def merge(folders: Sequence[str], reports: str) -> RunOutcome:
+    """Put the shards of a run together with their trials, and write results, report and history as of one that ran whole.
+
+    Raises as `merge_shards` does, and UsageError where an agent was seen to be offered other things in one shard than
+    in another.
+    """
+    merged = merge_shards(folders, OF_TRIALS, reports, _bring_trials)
+    return write_run(reports, merged.folder, merged.left, parts().build)
+
+
+def _bring_trials(shards: Sequence[RunShard], target: str) -> None:
+    join_probes([each.folder for each in shards], target)
+    for each in shards:
+        for record in each.results.values():
+            result = read_result(record)
+            if result.folder != folder_of(result.key):
+                raise UsageError(f"{here(each.folder)} is damaged: it does not say where the trial {result.key} is kept")
+            copy_beside(each.folder, target, result.folder)
+            for attempt in range(1, result.attempts):
+                copy_beside(each.folder, target, folder_of_attempt(result.folder, attempt))
+
+
+def write_run(reports: str, folder: str, left: int, build: Build) -> RunOutcome:
+    """What is written of a run from its files, so that it is the same however often the run was interrupted.
+
+    A run of which keys are `left` gets no line of the history.
+    """
     from skill_health.effectiveness.reports import write_reports
 
-    run = load_run(journal.folder)
+    run = load_run(folder)
     report = build(run.manifest, run.results)
     if not left:
-        record_run(prepared.reports, run.manifest, report, run.results)
+        record_run(reports, run.manifest, report, run.results)
     written = [*write_reports(run.folder, report), os.path.join(run.folder, RESULTS)]
     biased = tuple(model.model for model in report.models if model.biased)
     missing = sum(not result.finished for result in run.results)

@@ -20,7 +20,7 @@ from skill_health.bench.providers._load import load_provider
 from skill_health.bench.redact import redacted
 from skill_health.bench.run.schedule import GRACE, CallLimits, Schedule
 from skill_health.core.errors import UsageError
-from skill_health.core.files import blake2b, read_small
+from skill_health.core.files import blake2b, here, read_small
 from skill_health.documents._record import decode_record, encode_record
 from skill_health.documents.effect_probe import AgentProbe, AgentProbes
 from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading, served_tools, unproved_of
@@ -372,6 +372,32 @@ def _stored(folder: str) -> dict[str, AgentProbe]:
     except ValueError:
         return {}
     return {probe.id: probe for probe in found.probes}
+
+
+def join_probes(folders: Sequence[str], target: str) -> None:
+    """Write the probes of all shards of a run into the folder of the whole one, with the requests that they rest on.
+
+    Raises UsageError where two shards do not agree on what an agent was offered.
+    """
+    known: dict[str, tuple[AgentProbe, str]] = {}
+    for folder in folders:
+        for mark, probe in _stored(folder).items():
+            before, where = known.setdefault(mark, (probe, folder))
+            # What a first request says beside the names of skills differs from machine to machine.
+            if structs.replace(before, request="") != structs.replace(probe, request=""):
+                raise UsageError(
+                    f"{probe.agent} was not offered the same in {here(folder)} and {here(where)} (see {PROBES} there): "
+                    "they are no parts of one experiment"
+                )
+    if not known:
+        return
+    probes = AgentProbes(version=1, kind="effectiveness-probe", probes=tuple(probe for probe, _ in known.values()))
+    durable.replace(os.path.join(target, PROBES), encode_record(probes).encode("ascii"))
+    for mark, (probe, folder) in known.items():
+        data = read_small(os.path.join(folder, REQUESTS, f"{mark}.txt")) if probe.request else None
+        if data is not None:
+            os.makedirs(os.path.join(target, REQUESTS), exist_ok=True)
+            durable.replace(os.path.join(target, REQUESTS, f"{mark}.txt"), data)
 
 
 _PROMPT = "Say hello."

@@ -168,7 +168,7 @@ class AgentRunner(RunnerWork[SomeStart], Generic[SomeStart, SomeResult]):
 
     async def run(self, concurrency: int, grace: float = GRACE) -> None:
         """Start every agent whose result is not there yet."""
-        planned = [each for each in self.wanted() if each.key not in self.journal.results]
+        planned = [each for each in self.wanted() if self.wants(each.key)]
         pairs = ((each.model.server, each) for each in planned)
         await self.do(self._make, pairs, concurrency, self._agents.at_once(concurrency), grace)
 

@@ -59,13 +59,18 @@ def _plain(text: str) -> str:
     return _STRANGE.sub("-", text).strip("-.")[:_LONGEST]
 
 
+def folder_of_attempt(place: str, number: int) -> str:
+    """Where the attempt of a number at a trial is kept that was not the last, beside the place of that."""
+    return f"{place}--attempt-{number}"
+
+
 def make_way(place: str, last: int = 0) -> None:
     """Let nothing stand where a trial shall be kept: what the attempt `last` left is kept beside it.
 
     With 0 it is what a killed process had no time to write down as an attempt, and it is removed.
     """
     if last:
-        shutil.rmtree(aside := f"{place}--attempt-{last}", ignore_errors=True)
+        shutil.rmtree(aside := folder_of_attempt(place, last), ignore_errors=True)
         with suppress(FileNotFoundError):
             os.rename(place, aside)
     shutil.rmtree(place, ignore_errors=True)

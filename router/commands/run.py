@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from skill_health.bench.command_line import finish, from_option, print_lines
+from skill_health.bench.command_line import finish, from_option, print_lines, shard_option
 from skill_health.core.errors import CLEAN, UsageError
 from skill_health.core.files import here
 from skill_health.core.times import time_option
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @run_options
 @click.option("--batch", is_flag=True, help="Ask models in their providers' batches: cheaper, within a day.")
 @click.option("--cancel-batches", is_flag=True, help="Cancel the batches of a run, and keep what is done of them.")
+@shard_option
 @from_option
 @click.option("--resume", "named", metavar="RUN", default="", help="Resume this run and no other.")
 @click.option("--no-resume", is_flag=True, help="Start over, even if the same run is unfinished.")
@@ -73,6 +74,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
         anew=given.no_resume,
         keyless=given.dry_run,
         concurrency=given.concurrency,
+        shard=given.shard,
     )
     if repeated:
         refuse_other_inputs(record_values(repeated), prepared.place.manifest)
@@ -86,12 +88,12 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     if prepared.place.stored is not None:
         print_lines([f"resuming {here(prepared.place.folder)}: {len(prepared.place.done)} results are there"])
     ended = conduct(prepared, terms, sys.stderr)
-    return _end(ended, given.format_)
+    return print_outcome(ended, given.format_)
 
 
 _OPEN = frozenset((
     "paths", "config_file", "prompt_files", "field_map", "skip_bad", "namesakes", "template", "out", "max_runs", "max_budget_usd",
-    "unsafe_no_cost_cap", "concurrency", "dry_run", "despite_check", "quiet", "repeated", "cancel_batches", "named", "no_resume",
+    "unsafe_no_cost_cap", "concurrency", "dry_run", "despite_check", "quiet", "repeated", "cancel_batches", "named", "no_resume", "shard",
     "time", "format_",
 ))  # fmt: skip
 """What a repeated run leaves open: where things are, what may be spent, and how it is shown."""
@@ -121,7 +123,7 @@ def _take_terms(prepared: PreparedSweep, given: RouterOptions) -> RouterRunOptio
 
     terms = RouterRunOptions(
         given.max_runs, given.max_budget_usd, given.concurrency or AT_ONCE,
-        quiet=given.quiet, despite_check=given.despite_check, cancel_batches=given.cancel_batches,
+        quiet=given.quiet, shard=given.shard, despite_check=given.despite_check, cancel_batches=given.cancel_batches,
     )  # fmt: skip
     if not (given.unsafe_no_cost_cap or given.cancel_batches):
         capped = terms.max_runs is not None or terms.max_usd is not None
@@ -143,7 +145,8 @@ def _dry(prepared: PreparedSweep) -> int:
     return CLEAN
 
 
-def _end(ended: RunOutcome, format_: str) -> int:
+def print_outcome(ended: RunOutcome, format_: str) -> int:
+    """Print the report of a run, and say how that ended; returns the exit code. Raises AbortedError, as `finish`."""
     from skill_health.text.terminal import wants_color
 
     if ended.report is None or sys.stdout is None:

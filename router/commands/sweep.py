@@ -15,7 +15,7 @@ from skill_health.core.errors import CLEAN, FINDINGS, UsageError
 from skill_health.core.files import here
 from skill_health.core.times import time_option
 from skill_health.router.commands._options import collection_options, model_options, run_options
-from skill_health.router.commands.run import _dry, _end, _take_terms
+from skill_health.router.commands.run import _dry, _take_terms, print_outcome
 from skill_health.router.plan.choices import RouterOptions
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _run(
         return _dry(prepared)
     ended = conduct(prepared, _take_terms(prepared, given), sys.stderr)
     if ended.left or before is None:
-        return _end(ended, given.format_)
+        return print_outcome(ended, given.format_)
     max_loss = inputs.config.router.max_loss if given.max_loss is None else given.max_loss
     found = contrast(load_run(ended.folder), before, max_loss, groups or None, record)
     for name, form in (("comparison.json", "json"), ("comparison.md", "md")):

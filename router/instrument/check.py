@@ -16,8 +16,10 @@ import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from skill_health.bench import durable
-from skill_health.bench.budget import AttemptMeter, Budget
+from skill_health.bench.budget import AttemptMeter, Budget, add_known
 from skill_health.bench.redact import redacted
 from skill_health.bench.run.schedule import GRACE, CallLimits, Schedule, StopRun, interruptible
 from skill_health.documents._record import record_values
@@ -200,6 +202,23 @@ def stored_verdicts(folder: str) -> tuple[ModelVerdict, ...]:
     """The verdicts on what was planted that an earlier process wrote down; () where there is no sound record."""
     record = read_check(folder)
     return record.planted if record else ()
+
+
+def join_verdicts(shards: Sequence[Sequence[ModelVerdict]]) -> tuple[ModelVerdict, ...]:
+    """One verdict on each model of those that the shards of a run came to by themselves: the worst, at the cost of all.
+
+    A model that failed in one shard has failed; where nobody answered in one, what others found stands.
+    """
+    found: dict[str, list[ModelVerdict]] = {}
+    for verdict in (each for verdicts in shards for each in verdicts):
+        found.setdefault(verdict.model, []).append(verdict)
+    return tuple(
+        structs.replace(
+            min(verdicts, key=lambda each: (not each.failed, not each.tested)),
+            cost_usd=add_known((each.cost_usd for each in verdicts), 9),
+        )
+        for verdicts in found.values()
+    )
 
 
 def write_check(

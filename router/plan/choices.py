@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import cast
 
+from skill_health.executors.shards import Shard
 from skill_health.config.settings import RouterSettings
 from skill_health.documents.router_manifest import RouterIndex, RouterManifest
 from skill_health.router.lexicon.fields import CONTENT, DESCRIPTION
@@ -67,6 +68,7 @@ class RouterOptions:
     dry_run: bool = False
     despite_check: bool = False
     quiet: bool = False
+    shard: Shard | None = None
     named: str = ""
     no_resume: bool = False
     time: datetime | None = None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from skill_health.executors.shards import Shard
 from skill_health.bench.budget import add_known, beyond_caps
 from skill_health.bench.prices import PriceTable, Rates, TieredPrice, price_table
 from skill_health.bench.run_folder import RunLocation, find_place, revision_of
@@ -139,6 +140,7 @@ def prepare(
     anew: bool = False,
     keyless: bool = False,
     concurrency: int | None = None,
+    shard: Shard | None = None,
 ) -> PreparedSweep:
     """Open the models, freeze what is asked, and find its folder.
 
@@ -153,11 +155,11 @@ def prepare(
     plan = RouterPlan(inputs.catalogue, inputs.prompts, models, choices, template, retrieval)
     keys = secrets_of(models)
     manifest = to_manifest(plan, routing, prices, selection, revision_of(inputs.root, reports), _gaps(plan))
-    place = find_place(reports, record_values(manifest), time, OF_ROUTER, named, anew, keys)
+    place = find_place(reports, record_values(manifest), time, OF_ROUTER, named, anew, keys, shard)
     if place.stored is not None:
         plan = replace(plan, models=with_prices_of(models, convert_record(place.stored, RouterManifest)))
     earlier = read_earlier(reports, [model.spec for model in plan.models if model.wired], choices.mode)
-    done = {(str(name), str(spec), int(number)) for name, spec, number in place.done}
+    done = {(str(name), str(spec), int(number)) for name, spec, number in place.settled}
     known = hosts(inputs.config.listing)
     notes = [
         *check_contexts(plan, prices, earlier, known),

@@ -12,19 +12,26 @@ from skill_health.bench.journal import RESULTS, Journal
 from skill_health.bench.progress import write_progress
 from skill_health.bench.run import conduct as engine
 from skill_health.bench.run.conduct import RunOutcome, RunTerms, budget_of, carry_out, say_stopping
+from skill_health.bench.run.merge import RunShard, merge_shards
 from skill_health.core.errors import GateError
 from skill_health.documents._record import convert_record
 from skill_health.documents.router_check import ModelVerdict
 from skill_health.documents.router_result import RoutingResult
 from skill_health.router.history import record_run
-from skill_health.router.instrument.check import InstrumentCheck, check_plan, stored_verdicts, write_check
+from skill_health.router.instrument.check import (
+    InstrumentCheck,
+    check_plan,
+    join_verdicts,
+    stored_verdicts,
+    write_check,
+)
 from skill_health.router.instrument.finished import judge_finished
 from skill_health.router.instrument.planted import lines
 from skill_health.router.plan.prepare import PreparedSweep
 from skill_health.router.report import build_report
 from skill_health.router.reports import write_reports
 from skill_health.router.run.run import RouterRunner
-from skill_health.router.runs import CHECK, load_manifest, read_check, read_results
+from skill_health.router.runs import CHECK, OF_ROUTER, load_manifest, read_check, read_results
 from skill_health.router.scores.judge import judge, read_facts
 
 
@@ -65,7 +72,7 @@ def conduct(prepared: PreparedSweep, terms: RouterRunOptions, stream: TextIO | N
     return engine.conduct(
         prepared.place, prepared.keys, terms, stream,
         lambda journal: _CheckedRunner(prepared, terms, journal, _budget(prepared, terms, journal)),
-        lambda runner, left: _written(prepared, runner.journal, runner.verdicts, left),
+        lambda runner, left: write_run(prepared.reports, runner.journal.folder, runner.verdicts, prepared.keys, left),
     )  # fmt: skip
 
 
@@ -144,17 +151,37 @@ class _CheckedRunner(RouterRunner):
         return ""
 
 
-def _written(prepared: PreparedSweep, journal: Journal, planted: Sequence[ModelVerdict], left: int) -> RunOutcome:
-    """What is written of a run from its files, so that it is the same however often the run was interrupted."""
-    folder = journal.folder
+def merge(folders: Sequence[str], reports: str) -> RunOutcome:
+    """Put the shards of a run together, and write results, check, reports and history as for one that ran whole.
+
+    Raises as `merge_shards` does.
+    """
+    verdicts: tuple[ModelVerdict, ...] = ()
+
+    def bring(shards: Sequence[RunShard], target: str) -> None:
+        nonlocal verdicts
+        verdicts = join_verdicts([stored_verdicts(each.folder) for each in shards])
+        write_check(target, verdicts, (), ())
+
+    merged = merge_shards(folders, OF_ROUTER, reports, bring)
+    return write_run(reports, merged.folder, verdicts, (), merged.left)
+
+
+def write_run(
+    reports: str, folder: str, planted: Sequence[ModelVerdict], keys: Sequence[str], left: int
+) -> RunOutcome:
+    """What is written of a run from its files, so that it is the same however often the run was interrupted.
+
+    `keys` are in none of it. A run of which keys are `left` gets no line of the history.
+    """
     manifest = load_manifest(folder)
     results = read_results(os.path.join(folder, RESULTS))
     finished = () if left else judge_finished(judge(read_facts(manifest), results), planted)
-    check = write_check(folder, planted, finished, prepared.keys)
+    check = write_check(folder, planted, finished, keys)
     record = read_check(folder)
     report = build_report(manifest, results, record)
     if not left:
-        record_run(prepared.reports, manifest, report, record)
+        record_run(reports, manifest, report, record)
     written = [*write_reports(folder, report), os.path.join(folder, RESULTS), check]
     failed = sorted({verdict.model for verdict in (*planted, *finished) if verdict.failed})
     missing = sum(not result.scored for result in results)

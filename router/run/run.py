@@ -55,7 +55,7 @@ class RouterRunner(ModelRunner[PlannedCall]):
 
     async def run(self, concurrency: int, grace: float = GRACE) -> None:
         """Make every call that has no result yet."""
-        calls = [call for call in self.plan.calls() if call.key not in self.journal.results]
+        calls = [call for call in self.plan.calls() if self.wants(call.key)]
         limits = self.plan.limits(concurrency)
         if lanes := self.plan.lanes():
             self.take_batches(lanes, self.cancelling)

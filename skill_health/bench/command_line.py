@@ -50,6 +50,13 @@ def finish(
     name = clean(os.path.basename(ended.folder))
     if ended.missing and not ended.left:
         print_lines([f"{lost}: {ended.missing}; --resume {name} retries them; a run without it starts anew"])
+    if ended.elsewhere and not ended.left:
+        print_lines(
+            [
+                f"this shard is done: {here(ended.folder)}; {ended.elsewhere} {what} are for others, and "
+                f"`skill-health {_group()} merge` puts all shards together"
+            ]
+        )
     if ended.left:
         larger = " with a larger cap" if ended.capped else ""
         again = f"run the same command again{larger} to continue (or add --resume {name})"
@@ -58,6 +65,12 @@ def finish(
             return INTERRUPTED
         raise AbortedError(f"incomplete: {ended.left} {what} have no result ({ended.reason}); {again}")
     return FINDINGS if ended.untrusted else CLEAN
+
+
+def _group() -> str:
+    """The benchmark whose command is running."""
+    parent = click.get_current_context().parent
+    return str(parent.info_name if parent else "")
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -111,6 +124,25 @@ def compared_models(baseline: str | None, model: str | None, against: str | None
     if not baseline and not against:
         raise click.UsageError(f"with what? Name a BASELINE, or two {what}s of RUN by --model and --against")
     return (model, against or model) if model else None
+
+
+def _shard(_: click.Context, __: click.Parameter, value: str | None) -> Any:
+    from skill_health.executors.shards import read_shard_name
+
+    return None if value is None else read_shard_name(value)
+
+
+def shard_option(command: Any) -> Any:
+    """The option --shard of a command that runs."""
+    told = "Make the K-th of N parts, with its share of the caps; `merge` puts all parts together."
+    return click.option("--shard", metavar="K/N", callback=_shard, help=told)(command)
+
+
+merge_options = all_of((
+    click.argument("shards", nargs=-1, required=True, metavar="SHARD..."),
+    click.option("--out", metavar="DIR", help="Folder of the reports that the run goes to (from the configuration, else reports)."),
+    click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found."),
+))  # fmt: skip
 
 
 def from_option(command: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,6 +31,7 @@ from skill_health.core.validation import problems
 from skill_health.discovery.changes import Revision, read_revision
 from skill_health.discovery.roots import stay_inside
 from skill_health.documents._record import RecordType, convert_record
+from skill_health.executors.shards import Shard
 from skill_health.text.near import nearest
 
 TEMPORARY = ".skill-health-"
@@ -44,7 +45,8 @@ class Kind:
 
     `name` is the kind of its manifests, as in `router.runs`; `fields` form the key of a result. `keys` returns the keys
     that a manifest wants results for, `covered` what its hashes cover, as far as results depend on it, and `settled`
-    says whether a result needs not be asked for again; it raises ValueError for one that is damaged.
+    says whether a result needs not be asked for again; it raises ValueError for one that is damaged. Keys of one `unit`
+    are compared with each other, so that one machine has all of their results.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Kind:
     keys: Callable[[Record], Iterator[Key]]
     covered: Callable[[Record], Any]
     settled: Callable[[Record], bool]
+    unit: Callable[[Key], Hashable] = lambda key: key[0]
 
     def missing(self, record: Record) -> bool:
         """Whether a result is missing data, which a resumed run asks for again; so is one that is damaged."""
@@ -63,13 +66,22 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class RunLocation:
-    """Where a run goes. `stored` is the manifest it began with, None for a new run; `done` the keys it has."""
+    """Where a run goes. `stored` is the manifest it began with, None for a new run; `done` the keys it has.
+
+    `others` are the keys of other shards, where it is one.
+    """
 
     folder: str
     kind: Kind
     manifest: Record
     stored: Record | None = None
     done: frozenset[Key] = frozenset()
+    others: frozenset[Key] = frozenset()
+
+    @property
+    def settled(self) -> frozenset[Key]:
+        """The keys that nothing is to be done for here."""
+        return self.done | self.others
 
     def open(self, secrets: tuple[str, ...]) -> Journal:
         """Open the journal, locked. Raises UsageError if another process has it, or if it belongs to another run."""
@@ -103,12 +115,13 @@ def find_place(
     named: str = "",
     anew: bool = False,
     secrets: tuple[str, ...] = (),
+    shard: Shard | None = None,
 ) -> RunLocation:
     """Find the folder of the run that is `named`, else of the latest unfinished run like this one, else a new one.
 
     Runs are alike if they ask the same, whenever they do. A run is over when each of its calls has a result, even if
-    that is missing data: to ask that again, name the run. Raises UsageError if the named run is a different one, or if
-    a manifest is damaged.
+    that is missing data: to ask that again, name the run. A shard has a folder of its own. Raises UsageError if
+    the named run is a different one, or if a manifest is damaged.
     """
     safe: dict[str, Any] = json.loads(redacted(to_json(manifest), secrets))
     if named:
@@ -116,24 +129,34 @@ def find_place(
         stored, found = _stored(kind, folder, safe)
         if found:
             raise UsageError(f"{folder} cannot be resumed, since it is not the same run: {'; '.join(found)}")
-        return RunLocation(folder, kind, safe, stored, _done(kind, folder, stored))
-    mark = identity(safe)
+        if shard and not os.path.basename(os.path.abspath(folder)).endswith(shard.suffix):
+            raise UsageError(f"{folder} is not shard {shard} of its run: its name would end in {shard.suffix}")
+        return RunLocation(folder, kind, safe, stored, _done(kind, folder, stored), _others(kind, safe, shard))
+    mark = f"{identity(safe)[:8]}{shard.suffix if shard else ''}"
     runs = runs_folder(reports, kind.name)
     for name in () if anew else run_ids(reports, kind.name):
         folder = os.path.join(runs, name)
-        if name.endswith(f"-{mark[:8]}") and (begun := _unfinished(kind, folder, safe)) is not None:
-            return RunLocation(folder, kind, safe, begun, _done(kind, folder, begun))
-    name = _new_name(runs, f"{time:%Y%m%dT%H%M%SZ}", mark[:8])
+        if name.endswith(f"-{mark}") and (begun := _unfinished(kind, folder, safe)) is not None:
+            return RunLocation(folder, kind, safe, begun, _done(kind, folder, begun), _others(kind, safe, shard))
+    name = new_name(runs, time, mark)
     fresh = {**safe, "run_id": name, "created": f"{time:%Y-%m-%dT%H:%M:%SZ}"}
-    return RunLocation(os.path.join(runs, name), kind, fresh)
+    return RunLocation(os.path.join(runs, name), kind, fresh, others=_others(kind, safe, shard))
 
 
-def _new_name(runs: str, time: str, mark: str) -> str:
+def _others(kind: Kind, manifest: Record, shard: Shard | None) -> frozenset[Key]:
+    """The keys that other shards of the run are to have."""
+    if shard is None:
+        return frozenset()
+    keys = tuple(kind.keys(manifest))
+    return frozenset(keys).difference(shard.take_keys(keys, kind.unit))
+
+
+def new_name(runs: str, time: datetime, mark: str) -> str:
     """A name that no run has; of names from one second, the later sorts after the earlier.
 
     A folder without a manifest belongs to a process that was killed before the run began.
     """
-    names = (f"{time}{more}-{mark}" for more in ("", *(f".{number}" for number in range(2, 1000))))
+    names = (f"{time:%Y%m%dT%H%M%SZ}{more}-{mark}" for more in ("", *(f".{number}" for number in range(2, 1000))))
     return next(name for name in names if not os.path.exists(os.path.join(runs, name, MANIFEST)))
 
 
@@ -222,7 +245,8 @@ def run_ids(reports: str, kind: str) -> Iterator[str]:
     except OSError:
         return
     for name in names:
-        if os.path.isfile(os.path.join(runs_folder(reports, kind), name, MANIFEST)):
+        # What a killed process was about to put there begins with a dot.
+        if name[0] != "." and os.path.isfile(os.path.join(runs_folder(reports, kind), name, MANIFEST)):
             yield name
 
 

@@ -186,7 +186,7 @@ _OF_SHARDS = frozenset(
 
 
 def _check_shard(paths: Sequence[str], root: str, config: Config, options: LintOptions) -> int:
-    from skill_health.lint.cache.shards import read_shard_name
+    from skill_health.executors.shards import read_shard_name
     from skill_health.lint.pipeline import run_shard
 
     given = (name for name in LintOptions.__annotations__ if getattr(options, name) != getattr(LintOptions, name))

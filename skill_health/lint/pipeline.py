@@ -28,7 +28,7 @@ from skill_health.rules._api import Corpus, Finding, Severity, named_by
 from skill_health.rules.ignores import _comments
 
 if TYPE_CHECKING:
-    from skill_health.lint.cache.shards import Shard
+    from skill_health.executors.shards import Shard
     from skill_health.lint.check import CheckedCorpus, SkillChecker
     from skill_health.registries.records import Registries
 
@@ -126,10 +126,10 @@ def run_shard(
 
     Returns how many skills this part has, and how many there are. Raises UsageError, as `lint`.
     """
-    from skill_health.lint.cache.shards import basis_of, write_shard
+    from skill_health.lint.cache.shards import basis_of, take_skills, write_shard
 
     discovery, config = find_skills(paths, config, root), with_layout(config, root)
-    entries = shard.take(discovery.entries)
+    entries = take_skills(shard, discovery.entries)
     basis = basis_of(root, config)
     with closing(LintSession(discovery, config, use_cache, paranoid, base=basis.base)) as session:
         write_shard(file, shard, basis, session.cache, entries, session.check_skills(entries, jobs))

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from skill_health import __version__
+from skill_health.executors.shards import Shard
 from skill_health.bench import journal
 from skill_health.bench.run_folder import Kind, find_place
 from skill_health.config.settings import RouterSettings
@@ -82,6 +83,7 @@ def prepare_pairs(
     named: str = "",
     anew: bool = False,
     keyless: bool = False,
+    shard: Shard | None = None,
 ) -> PreparedJudging[PlannedComparison, PairAnswer]:
     """Open the judges, freeze the pairs, and find the folder below the run's; nothing is written or asked.
 
@@ -114,7 +116,7 @@ def prepare_pairs(
         pairs=pairs,
         left_out=left_out,
     )
-    place = find_place(run.folder, record_values(manifest), time, OF_PAIRS, named, anew, keys)
+    place = find_place(run.folder, record_values(manifest), time, OF_PAIRS, named, anew, keys, shard)
     if place.stored is not None:
         stored = convert_record(place.stored, PairwiseManifest)
         plan = replace(plan, judges=at_stored_prices(judges, stored.models))
@@ -123,7 +125,7 @@ def prepare_pairs(
         run, PAIRWISE, mark_answers(manifest), lambda key: [(*key[:2], arm, key[3]) for arm in both], _marks,
         PairwiseResult,
     )  # fmt: skip
-    done = cast("frozenset[VoteKey]", place.done) | carried.keys()
+    done = cast("frozenset[VoteKey]", place.settled) | carried.keys()
     forecast = forecast_votes(plan, prices.version, done, [*_notes(plan, left_out), *told_of(carried)])
     return PreparedJudging(plan, place, prices, forecast, keys, carried)
 

@@ -19,6 +19,7 @@ from skill_health.bench.journal import Journal, Key
 from skill_health.bench.progress import Progress, write_progress
 from skill_health.bench.run.schedule import GRACE, INTERRUPTED, CallLimits, Schedule, StopRun, interruptible
 from skill_health.bench.run_folder import Record, RunLocation, drop_reports
+from skill_health.executors.shards import Shard
 
 T = TypeVar("T")
 AT_ONCE = 64
@@ -29,7 +30,8 @@ AT_ONCE = 64
 class RunTerms:
     """How a run is made, which is no part of what it asks.
 
-    Caps count the attempts and dollars `before` it, too, where a command makes several.
+    Caps count the attempts and dollars `before` it, too, where a command makes several. A `shard` has its share of
+    the caps.
     """
 
     max_runs: int | None = None
@@ -39,6 +41,7 @@ class RunTerms:
     quiet: bool = False
     grace: float = GRACE
     before: tuple[int, float] = (0, 0.0)
+    shard: Shard | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,8 @@ class RunOutcome:
     """How a run ended. `left` keys have no result, for the given `reason`; `capped` if a larger cap helps.
 
     `untrusted` are the models whose figures cannot be trusted. `missing` results are missing data. An interrupted run
-    has no report, nor has one without any result.
+    has no report, nor has one without any result. `elsewhere` keys belong to other shards: there is no report before
+    these are there.
     """
 
     folder: str
@@ -57,6 +61,7 @@ class RunOutcome:
     written: tuple[str, ...] = ()
     untrusted: tuple[str, ...] = ()
     missing: int = 0
+    elsewhere: int = 0
 
 
 async def _nothing(item: object) -> None:
@@ -66,10 +71,10 @@ async def _nothing(item: object) -> None:
 class RunnerWork(ABC, Generic[T]):
     """One run, or what is left of it.
 
-    `capped` is the cap that prevented work; "" if none did; `down` has a line for each model that was left alone after
-    failing for long. `on_result` is told the outcome of each result once that is durable, and `tell` prints a line for
-    people. `FINE` are the outcomes that progress does not count as failures, `UNDER_WAY` is what an interrupted run
-    says of what it has begun.
+    `others` are the keys of other shards of the run. `capped` is the cap that prevented work; "" if none did; `down`
+    has a line for each model that was left alone after failing for long. `on_result` is told the outcome of each result
+    once that is durable, and `tell` prints a line for people. `FINE` are the outcomes that progress does not count as
+    failures, `UNDER_WAY` is what an interrupted run says of what it has begun.
     """
 
     FINE: ClassVar[tuple[str, ...]] = ("finished",)
@@ -77,6 +82,7 @@ class RunnerWork(ABC, Generic[T]):
 
     def __init__(self, journal: Journal, budget: Budget) -> None:
         self.journal, self.budget = journal, budget
+        self.others: frozenset[Key] = frozenset()
         self.capped = ""
         self.down: dict[str, str] = {}
         self.errors: dict[str, list[str]] = {}
@@ -90,9 +96,21 @@ class RunnerWork(ABC, Generic[T]):
     def keys(self) -> Iterable[Key]:
         """What is to have a result, in the order of the results."""
 
+    def planned(self) -> Iterable[Key]:
+        """The keys that are to have a result here, in their order."""
+        return (key for key in self.keys() if key not in self.others)
+
+    def wants(self, key: Key) -> bool:
+        """Whether a result is to be had here, and is not there yet."""
+        return key not in self.journal.results and key not in self.others
+
     def left(self) -> int:
-        """How many keys have no result."""
-        return sum(key not in self.journal.results for key in self.keys())
+        """How many keys have no result that are to have one here."""
+        return sum(key not in self.journal.results for key in self.planned())
+
+    def elsewhere(self) -> int:
+        """How many keys have no result here that other shards are to have."""
+        return len(self.others.difference(self.journal.results))
 
     async def take_over(self, terms: RunTerms) -> None:
         """Write down the results that another run has already."""
@@ -212,11 +230,13 @@ def conduct(
     with place.open(secrets) as journal:
         drop_reports(journal.folder)
         runner = begin(journal)
+        runner.others = place.others
         reason = carry_out(runner, terms, stream)
         runner.refuse()
-        left = runner.left()
-        if left and (reason == INTERRUPTED or not journal.results):
-            return RunOutcome(journal.folder, left, reason, bool(runner.capped))
+        left, elsewhere = runner.left(), runner.elsewhere()
+        if elsewhere or (left and (reason == INTERRUPTED or not journal.results)):
+            missing = sum(place.kind.missing(record) for record in journal.results.values()) if elsewhere else 0
+            return RunOutcome(journal.folder, left, reason, bool(runner.capped), missing=missing, elsewhere=elsewhere)
         return replace(write(runner, left), reason=reason, capped=bool(runner.capped))
 
 
@@ -229,7 +249,7 @@ def carry_out(runner: RunnerWork[Any], terms: RunTerms, stream: TextIO | None) -
         reason = asyncio.run(_carry_out(runner, terms, stream))
     except KeyboardInterrupt:
         reason = INTERRUPTED
-    if not runner.left():
+    if not runner.left() and not runner.elsewhere():
         journal.finish(runner.keys())
     return reason
 
@@ -239,7 +259,7 @@ async def _carry_out(runner: RunnerWork[Any], terms: RunTerms, stream: TextIO | 
         await runner.take_over(terms)
         if not (left := runner.left()):
             return ""
-        planned = sum(1 for _ in runner.keys())  # noqa: SIM118
+        planned = sum(1 for _ in runner.planned())
         with interruptible(lambda: say_stopping(runner, runner.interrupt(), terms, stream)):
             if stop := await runner.check(terms, stream):
                 return stop
@@ -275,7 +295,11 @@ def budget_of(
     attempts = max(past.attempts, sum(each.get("attempts") or 0 for each in own if counts(each)))
     usd = max(past.usd, sum(each.get("cost_usd") or 0.0 for each in own if costs(each)))
     calls, dollars = terms.before
-    budget = Budget(terms.max_runs, terms.max_usd, attempts=calls + attempts, spent=dollars + usd, what=what)
+    most, usd_cap = terms.max_runs, terms.max_usd
+    if terms.shard is not None:
+        most = None if most is None else terms.shard.share_count(most)
+        usd_cap = None if usd_cap is None else terms.shard.share_amount(usd_cap)
+    budget = Budget(most, usd_cap, attempts=calls + attempts, spent=dollars + usd, what=what)
     for batch in past.batches.values():
         for held in batch.open.values():
             budget.hold(held)

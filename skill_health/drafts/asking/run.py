@@ -109,7 +109,7 @@ class DraftRunner(ModelRunner[PlannedQuestion]):
             wanted = [
                 (planned.writer.spec, planned)
                 for planned in self.plan.questions
-                if bool(planned.after) == waits and (planned.question,) not in self.journal.results
+                if bool(planned.after) == waits and self.wants((planned.question,))
             ]
             if not (self.stopped or self.capped):
                 await self.do(self._settle, wanted, concurrency, limits, grace)

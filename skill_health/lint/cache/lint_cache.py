@@ -381,7 +381,8 @@ def content_digest(data: bytes, problem: str) -> str:
 
 # The rooms whose code can change a finding: those that may stand below a rule, and this one.
 STAMPED = (
-    "text", "core", "stats", "config", "skill", "hosts", "discovery", "registries", "profiles", "rules", "score", "lint",
+    "text", "core", "executors", "stats", "config", "skill", "hosts", "discovery", "registries", "profiles", "rules", "score",
+    "lint",
 )  # fmt: skip
 
 

@@ -16,35 +16,13 @@ from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
 from skill_health.core.files import here, open_regular, replace_file
 from skill_health.discovery.corpus import Discovery, Entry
+from skill_health.executors.shards import Shard, refuse_incomplete
 from skill_health.lint.cache.cache_file import CacheFile, CacheWriter
 from skill_health.lint.cache.lint_cache import LintCache, digest_of, placed, rules_digest, settings_of
 from skill_health.lint.cache.records import SkillLines, encoded
 from skill_health.lint.cache.session_skills import SessionSkill
 
 _NAME = "shard"
-_MOST = 10_000
-
-
-class Shard(NamedTuple):
-    """One of `total` parts of a collection, counted from 1."""
-
-    number: int
-    total: int
-
-    def take(self, entries: Sequence[Entry]) -> list[Entry]:
-        """The skills of this part: every `total`-th of those asked for, by their paths."""
-        asked = sorted((entry for entry in entries if entry.target), key=lambda entry: entry.path)
-        return asked[self.number - 1 :: self.total]
-
-
-def read_shard_name(text: str) -> Shard:
-    """The part that `K/N` names. Raises UsageError for anything else."""
-    number, slash, count = text.partition("/")
-    if slash and all(part.isascii() and part.isdigit() and len(part) < 6 for part in (number, count)):
-        shard = Shard(int(number), int(count))
-        if 1 <= shard.number <= shard.total <= _MOST:
-            return shard
-    raise UsageError(f"--shard takes K/N, the K-th of N parts, such as 2/8 (N up to {_MOST:,}), not {text[:40]!r}")
 
 
 class ShardBasis(NamedTuple):
@@ -107,23 +85,14 @@ class ShardCache(LintCache):
             raise
 
     def _open(self, files: Sequence[str], basis: ShardBasis) -> None:
-        found: list[Shard] = []
+        found: list[tuple[str, Shard]] = []
         for name in files:
             file, shard, theirs = _open_shard(name)
             self.shards.append(file)
             _check_basis(name, theirs, basis)
-            if shard in found:
-                raise UsageError(
-                    f"{here(name)} is shard {shard.number}/{shard.total}, and so is another of these files"
-                )
-            found.append(shard)
-            if shard.total != found[0].total:
-                raise UsageError(f"{here(name)} is one of {shard.total} shards, and another of these files is not")
+            found.append((here(name), shard))
             self._owner.update(dict.fromkeys(file.skills, len(self.shards) - 1))
-        total = found[0].total
-        missing = sorted({*range(1, total + 1)}.difference(shard.number for shard in found))
-        if missing:
-            raise UsageError(f"shard {missing[0]}/{total} is missing: give all of them")
+        refuse_incomplete(found)
 
     def _stored(self, path: str) -> tuple[CacheFile, bytes]:
         owner = self._owner.get(encoded(path))
@@ -167,3 +136,8 @@ def _check_basis(name: str, theirs: ShardBasis, ours: ShardBasis) -> None:
     else:
         what = "with other registries beside the skills: merge it in the same state of the repository"
     raise UsageError(f"{here(name)} was made {what}")
+
+
+def take_skills(shard: Shard, entries: Sequence[Entry]) -> list[Entry]:
+    """The skills of a part: every so many-th of those asked for, by their paths."""
+    return shard.take(sorted((entry for entry in entries if entry.target), key=lambda entry: entry.path))
