@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from skill_health.bench.command_line import amount, finish, listed, print_lines, shard_option
+from skill_health.bench.command_line import amount, executor_option, finish, listed, print_lines, shard_option
 from skill_health.core.errors import CLEAN, UsageError
 from skill_health.core.files import here
 from skill_health.core.times import time_option
@@ -96,6 +96,7 @@ if TYPE_CHECKING:
     "--sandbox", metavar="NAME", help="Where agents judge: bubblewrap, docker or podman (the first that works)."
 )
 @shard_option
+@executor_option("starts judges that are agents")
 @click.option("--batch", is_flag=True, help="Ask judges in their providers' batches: cheaper, within a day.")
 @click.option("--cancel-batches", is_flag=True, help="Cancel the batches of a judging, and keep what is done of them.")
 @click.option("--dry-run", is_flag=True, help="Say what would be asked and what it would cost; ask and write nothing.")
@@ -214,7 +215,10 @@ def _conduct(
 ) -> int:
     """Ask what was prepared, unless the user only wants to know what that is; the exit code."""
     from skill_health.bench.run.conduct import AT_ONCE, RunTerms
+    from skill_health.effectiveness.judge.by_agent import ask_agent
     from skill_health.effectiveness.judge.run import conduct_judging
+    from skill_health.effectiveness.run.workers import AgentWorkers
+    from skill_health.executors._load import open_executor
 
     cancelling = options["cancel_batches"]
     if cancelling and prepared.place.stored is None:
@@ -228,7 +232,9 @@ def _conduct(
     _refuse(prepared, terms, options["unsafe_no_cost_cap"] or cancelling)
     if prepared.place.stored is not None:
         print_lines([f"resuming {here(prepared.place.folder)}: {len(prepared.place.done)} results are there"])
-    ended = conduct_judging(prepared, terms, sys.stderr, write, cancelling)
+    with open_executor(options["executor"]) as executor:
+        ask = AgentWorkers(executor).ask_judge if executor.host else ask_agent
+        ended = conduct_judging(prepared, terms, sys.stderr, write, cancelling, ask)
     text = ""
     if ended.report is not None:
         from skill_health.documents._record import encode_record

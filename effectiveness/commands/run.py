@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from skill_health.bench.command_line import finish, from_option, print_lines, shard_option
+from skill_health.bench.command_line import executor_option, finish, from_option, print_lines, shard_option
 from skill_health.core.errors import CLEAN, UsageError
 from skill_health.core.times import time_option
 from skill_health.effectiveness.commands._options import (
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 @network_options
 @spending_options
 @shard_option
+@executor_option("makes trials")
 @from_option
 @click.option("--resume", "named", metavar="RUN", default="", help="Resume this run and no other.")
 @click.option("--no-resume", is_flag=True, help="Start over, even if the same run is unfinished.")
@@ -66,9 +68,11 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
     from skill_health.effectiveness.plan.pairs import find_pairs, with_pairs
     from skill_health.effectiveness.plan.preflight import fit_tasks, said_of_earlier
     from skill_health.effectiveness.plan.prepare import AT_ONCE, prepare
-    from skill_health.effectiveness.run.conduct import TrialRunOptions, conduct
+    from skill_health.effectiveness.run.conduct import TrialRunOptions, conduct, parts
+    from skill_health.effectiveness.run.workers import refuse_unshared
     from skill_health.effectiveness.sandbox._load import pick
     from skill_health.effectiveness.workspace.images import drop_copies
+    from skill_health.executors._load import open_executor
 
     if options["named"] and options["no_resume"]:
         raise click.UsageError("--resume and --no-resume exclude each other")
@@ -130,12 +134,17 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
     agents = max((arm.agents for _, arm in plan.staged), default=1)
     refuse_spending_of(plan.models, prepared.prices, terms, "trial", options["unsafe_no_cost_cap"], agents)
     warn_before(terms, told.trials, told.usd_low, "trial", plan.sandbox.name, prepared.place)
-    return print_outcome(conduct(prepared, terms, sys.stderr), options["format_"])
+    with open_executor(options["executor"]) as executor:
+        if executor.host:
+            refuse_unshared(plan)
+            terms = replace(terms, concurrency=options["concurrency"] or executor.workers)
+        ended = conduct(prepared, terms, sys.stderr, parts(executor))
+    return print_outcome(ended, options["format_"])
 
 
 _OPEN = frozenset((
     "tasks", "config_file", "skill_paths", "skip_namesakes", "skip_unfit", "out", "max_runs", "max_budget_usd", "unsafe_no_cost_cap",
-    "concurrency", "dry_run", "quiet", "repeated", "named", "no_resume", "shard", "extend", "time", "format_",
+    "concurrency", "dry_run", "quiet", "repeated", "named", "no_resume", "shard", "executor", "extend", "time", "format_",
 ))  # fmt: skip
 """What a repeated run leaves open: where things are, what may be spent, and how it is shown."""
 

@@ -15,15 +15,18 @@ Accept = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None] 
 
 
 @contextlib.asynccontextmanager
-async def listening(accept: Accept, socket: str, what: str) -> AsyncIterator[int]:
-    """Listen on a Unix socket that is ours alone, or on a free port of 127.0.0.1 where `socket` is "".
+async def listening(
+    accept: Accept, socket: str, what: str, host: str = "127.0.0.1", limit: int = 1 << 16
+) -> AsyncIterator[int]:
+    """Listen on a Unix socket that is ours alone, or on a free port of the address `host` where `socket` is "".
 
-    Gives the port, 0 with a socket. Raises AbortedError where nothing can listen there; `what` is who cannot.
+    Gives the port, 0 with a socket. A line has `limit` bytes at most. Raises AbortedError where nothing can listen
+    there; `what` is who cannot.
     """
     try:
-        server = await _listen(accept, socket)
+        server = await _listen(accept, socket, host, limit)
     except OSError as reason:
-        raise AbortedError(f"{what} cannot listen on {socket or '127.0.0.1'}: {reason}") from None
+        raise AbortedError(f"{what} cannot listen on {socket or host}: {reason}") from None
     try:
         yield 0 if socket else server.sockets[0].getsockname()[1]
     finally:
@@ -33,9 +36,9 @@ async def listening(accept: Accept, socket: str, what: str) -> AsyncIterator[int
                 os.unlink(socket)
 
 
-async def _listen(accept: Accept, socket: str) -> asyncio.Server:
+async def _listen(accept: Accept, socket: str, host: str, limit: int) -> asyncio.Server:
     if not socket:
-        return await asyncio.start_server(accept, "127.0.0.1", 0)
+        return await asyncio.start_server(accept, host, 0, limit=limit)
     if len(os.fsencode(socket)) > _LONGEST_PATH:
         raise OSError(f"the path of a socket has {_LONGEST_PATH} bytes at most")
     server = await asyncio.start_unix_server(accept, socket)

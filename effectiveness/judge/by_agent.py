@@ -27,6 +27,7 @@ from skill_health.documents.router_attempt import AttemptReply
 from skill_health.effectiveness import agents
 from skill_health.effectiveness.agents._load import AgentChoice, resolve
 from skill_health.effectiveness.gateway._api import GatewayTrace, Upstream
+from skill_health.effectiveness.gateway.far import FarLine
 from skill_health.effectiveness.judge.asking.material import AGENT_PROMPT
 from skill_health.effectiveness.plan.opening import program_of, version_of
 from skill_health.effectiveness.records import CONTROL, Arm
@@ -66,7 +67,10 @@ USUAL = AgentSurroundings()
 
 @dataclass(frozen=True, slots=True)
 class JudgeAgent:
-    """An agent that is ready to judge. `upstream` is its model's server, `sandbox` what keeps it apart."""
+    """An agent that is ready to judge. `upstream` is its model's server, `sandbox` what keeps it apart.
+
+    With a `line` it is started elsewhere than its gateway.
+    """
 
     choice: AgentChoice
     program: str
@@ -74,6 +78,7 @@ class JudgeAgent:
     upstream: Upstream
     sandbox: FrozenSandbox
     settings: Mapping[str, Any] = field(default_factory=dict)
+    line: FarLine | None = None
 
     def freeze(self) -> FrozenJudgeAgent:
         """As a manifest holds it."""
@@ -141,7 +146,7 @@ class AgentQuestion:
 
 async def ask_agent(agent: JudgeAgent, asked: AgentQuestion) -> AttemptReply:
     """Have an agent judge, and tell what it said last. Raises AbortedError where the disk does not take its folder."""
-    cell = _cell(agent, asked)
+    cell = cell_of(agent, asked)
     at = replace(open_workplace(cell), read_only=True)
     async with removed(at.places.base):
         try:
@@ -158,7 +163,7 @@ async def ask_agent(agent: JudgeAgent, asked: AgentQuestion) -> AttemptReply:
     return _reply(cell, ran, line.look() or GatewayTrace(), hidden)
 
 
-def _cell(agent: JudgeAgent, asked: AgentQuestion) -> TrialSpec:
+def cell_of(agent: JudgeAgent, asked: AgentQuestion) -> TrialSpec:
     """The judgement as the trial that it is for sandbox and gateway: no skill, no arm that means anything."""
     task = Task(
         "question", "question", "question", "judge", AGENT_PROMPT, None, agent_timeout_sec=TIMEOUT, files=asked.files,
@@ -181,6 +186,7 @@ def _cell(agent: JudgeAgent, asked: AgentQuestion) -> TrialSpec:
         max_output_tokens=asked.max_output_tokens,
         image=agent.sandbox.image,
         settings=agent.settings,
+        line=agent.line,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Generic, NamedTuple, TextIO
 
@@ -34,6 +34,10 @@ OUTAGE = 20
 """So many calls in a row without an answer, and a judge is left alone."""
 
 
+AskAgent = Callable[[JudgeAgent, AgentQuestion], Awaitable[AttemptReply]]
+"""Has an agent judge, as `ask_agent` does."""
+
+
 class JudgeRunner(ModelRunner[SomeVote], Generic[SomeVote, AnyAnswer]):
     """One judging, or what is left of it; the answers that an earlier one has already are `carried` over."""
 
@@ -46,10 +50,12 @@ class JudgeRunner(ModelRunner[SomeVote], Generic[SomeVote, AnyAnswer]):
         journal: Journal,
         budget: Budget,
         carried: Mapping[VoteKey, JudgedCall] | None = None,
+        ask: AskAgent = ask_agent,
     ) -> None:
         super().__init__(journal, budget)
         self.plan = plan
         self._carried = carried or {}
+        self._ask_agent = ask
 
     def keys(self) -> Iterator[VoteKey]:
         """The keys of all votes in their order."""
@@ -124,7 +130,7 @@ class JudgeRunner(ModelRunner[SomeVote], Generic[SomeVote, AnyAnswer]):
         except ValueError as error:
             raise StopRun(f"{vote.place} cannot be judged any more: {error}") from None
         most = self.plan.max_output(vote)
-        return await ask_agent(agent, AgentQuestion(self.plan.folder, files, vote.judge.price, usd, most))
+        return await self._ask_agent(agent, AgentQuestion(self.plan.folder, files, vote.judge.price, usd, most))
 
 
 def _to_call(key: VoteKey, replies: Sequence[AttemptReply]) -> JudgedCall:
@@ -171,15 +177,16 @@ def conduct_judging(
     stream: TextIO | None,
     write: Callable[[str, str], WrittenReport],
     cancelling: bool = False,
+    ask: AskAgent = ask_agent,
 ) -> RunOutcome:
     """Make the calls that have no result yet, and write results and report; `cancelling`: cancel its batches instead.
 
-    `write` makes the report, given the folder of the run and that of the judging. Raises as
+    `ask` has agents judge. `write` makes the report, given the folder of the run and that of the judging. Raises as
     `skill_health.bench.run.conduct.conduct` does.
     """
 
     def begin(journal: Journal) -> JudgeRunner[SomeVote, AnyAnswer]:
-        runner = JudgeRunner(prepared.plan, journal, budget_of(terms, journal), prepared.carried)
+        runner = JudgeRunner(prepared.plan, journal, budget_of(terms, journal), prepared.carried, ask)
         runner.cancelling = cancelling
         if runner.left():
             # What it was made from is not all that there will be.

@@ -34,6 +34,7 @@ from skill_health.effectiveness.run.runs import drop_halves, folder_of, folder_o
 from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.effectiveness.workspace.scripts import ScriptOptions
+from skill_health.executors._api import Executor
 
 GRACE = 30.0
 """Seconds that trials under way have to end when the run is interrupted: each may have cost dollars already."""
@@ -144,13 +145,17 @@ class RunParts:
     build: Build
 
 
-def parts() -> RunParts:
-    """The real ones."""
+def parts(executor: Executor | None = None) -> RunParts:
+    """The real ones, with trials made by the workers of an executor."""
     from skill_health.effectiveness.effects.build import build_report
     from skill_health.effectiveness.run.probes import problems, run_probe
     from skill_health.effectiveness.trial.trial import run_trial
 
-    return RunParts(run_trial, run_probe, problems, build_report)
+    if executor is None or not executor.host:
+        return RunParts(run_trial, run_probe, problems, build_report)
+    from skill_health.effectiveness.run.workers import AgentWorkers
+
+    return RunParts(AgentWorkers(executor).run_trial, run_probe, problems, build_report)
 
 
 def conduct(

@@ -76,10 +76,28 @@ async def open_line(
         async with open_tunnel(domains, at.socket) as port:
             yield GatewaySession(f"http://127.0.0.1:{at.port(port)}")
         return
+    key = f"sk-{secrets.token_hex(24)}"
+    if cell.line is not None:
+        from skill_health.effectiveness.gateway.far import LineWish, borrow_line
+
+        assert end_after is None, "requests to live agents are made where their gateways are"
+        wish = LineWish(key, {skill.name: skill.description for skill in cell.skills}, closed)
+        async with borrow_line(cell.line, wish, at.socket) as borrowed:
+            yield GatewaySession(f"http://127.0.0.1:{at.port(borrowed.port)}", key, lambda: borrowed.trace)
+        return
     from skill_health.effectiveness.gateway.server import open_gateway
 
-    terms = GatewayLimits(
-        key=f"sk-{secrets.token_hex(24)}",
+    terms = gateway_limits(cell, key, closed, end_after)
+    async with open_gateway(cell.upstream, terms, at.socket) as gateway:
+        yield GatewaySession(f"http://127.0.0.1:{at.port(gateway.port)}", key, lambda: gateway.seen)
+
+
+def gateway_limits(
+    cell: TrialSpec, key: str, closed: bool = False, end_after: Callable[[int, bool], str] | None = None
+) -> GatewayLimits:
+    """What the gateway of a cell lets through, for an agent with such a stand-in `key`."""
+    return GatewayLimits(
+        key=key,
         # A cap in dollars is reckoned with the price of one model.
         model=cell.choice.model if cell.max_usd is not None else "",
         asked=cell.choice.model,
@@ -90,8 +108,6 @@ async def open_line(
         telling=telling_lines(cell.skills) if end_after else {},
         end_after=end_after,
     )
-    async with open_gateway(cell.upstream, terms, at.socket) as gateway:
-        yield GatewaySession(f"http://127.0.0.1:{at.port(gateway.port)}", terms.key, lambda: gateway.seen)
 
 
 def job_of(cell: TrialSpec, at: Workplace, line: GatewaySession) -> Job:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from skill_health.bench.prices import TieredPrice
     from skill_health.effectiveness.agents._load import AgentChoice
     from skill_health.effectiveness.gateway._api import Upstream
+    from skill_health.effectiveness.gateway.far import FarLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,8 @@ class TrialSpec:
     `secrets` are words that must be in no file. `expected` are the names that the probe found an agent to list beside
     skills of the run (built-in ones), None before there was a probe. `image` is that of the container, where the
     sandbox is one. `settings` are those of the configuration that an agent asks for. `creating` marks a
-    session in which an agent writes a skill for itself, and does not do the task.
+    session in which an agent writes a skill for itself, and does not do the task. `line` leads to where the gateway is,
+    with the key, for a trial that is made elsewhere; `upstream` has none there.
     """
 
     task: Task
@@ -56,6 +58,7 @@ class TrialSpec:
     image: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     creating: bool = False
+    line: FarLine | None = None
 
     @property
     def key(self) -> Key:

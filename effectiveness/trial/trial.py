@@ -214,25 +214,36 @@ def quoted(path: str) -> str:
     return f'"{"".join(shown)}"'
 
 
+@dataclass(frozen=True, slots=True)
+class MadeTrial:
+    """A trial that was made: its result, and the files that are to be kept, with the words that must be in none."""
+
+    result: TrialResult
+    files: dict[str, bytes] = field(repr=False)
+    hidden: tuple[str, ...] = field(repr=False)
+
+
 async def run_trial(cell: TrialSpec, place: str) -> TrialResult:
     """Run one trial and keep what is worth keeping in `place`, which comes into being when it is complete.
 
     Cancellation ends the process tree, leaves nothing behind, and raises CancelledError. A trial that cannot be run
     has the outcome infrastructure, and `error` says why. Raises AbortedError where nothing can be run or written.
     """
+    made = await make_trial(cell, place)
+    await to_the_end(asyncio.to_thread(write_folder, place, made.files, made.hidden))
+    return made.result
+
+
+async def make_trial(cell: TrialSpec, place: str) -> MadeTrial:
+    """Run one trial that will be kept in `place`, where nothing is written yet. Ends and raises as `run_trial` does."""
     made = await create(cell, place) if cell.arm.condition == SELF_GENERATED else None
     cell = made.cell if made else cell
     at = open_workplace(cell, place)
     async with removed(at.places.base):
-        files, result, hidden = await _trial(cell, at, place, made)
-        await to_the_end(asyncio.to_thread(write_folder, place, files, hidden))
-        return result
+        return await _trial(cell, at, place, made)
 
 
-async def _trial(
-    cell: TrialSpec, at: Workplace, place: str, made: CreatedSkills | None
-) -> tuple[dict[str, bytes], TrialResult, tuple[str, ...]]:
-    """The files of a trial, its result, and the words that must be in none of them."""
+async def _trial(cell: TrialSpec, at: Workplace, place: str, made: CreatedSkills | None) -> MadeTrial:
     files = {TRIAL: to_json(description(cell, at)), **(made.files if made else {})}
     ready = await prepare(cell, at)
     staged = digests_on_disk(at.places.workspace, cell.choice.agent.SKILLS)
@@ -257,7 +268,7 @@ async def _trial(
     files[VERDICT] = to_json(verdict_record(result, story, cell.task))
     if made:
         result, hidden = with_creation(result, made), (*hidden, *made.hidden)
-    return files, result, hidden
+    return MadeTrial(result, files, hidden)
 
 
 async def _acted(cell: TrialSpec, at: Workplace) -> tuple[TrialRecord, tuple[str, ...]]:

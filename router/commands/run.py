@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from skill_health.bench.command_line import finish, from_option, print_lines, shard_option
+from skill_health.bench.command_line import executor_option, finish, from_option, print_lines, shard_option
 from skill_health.core.errors import CLEAN, UsageError
 from skill_health.core.files import here
 from skill_health.core.times import time_option
@@ -18,6 +18,7 @@ from skill_health.router.commands._options import collection_options, model_opti
 if TYPE_CHECKING:
     from skill_health.bench.run.conduct import RunOutcome
     from skill_health.documents.router_manifest import RouterManifest
+    from skill_health.executors._api import Executor
     from skill_health.router.plan.choices import RouterOptions
     from skill_health.router.plan.prepare import PreparedSweep
     from skill_health.router.run.conduct import RouterRunOptions
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 @click.option("--batch", is_flag=True, help="Ask models in their providers' batches: cheaper, within a day.")
 @click.option("--cancel-batches", is_flag=True, help="Cancel the batches of a run, and keep what is done of them.")
 @shard_option
+@executor_option("computes local routers")
 @from_option
 @click.option("--resume", "named", metavar="RUN", default="", help="Resume this run and no other.")
 @click.option("--no-resume", is_flag=True, help="Start over, even if the same run is unfinished.")
@@ -46,13 +48,8 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     command collects them. With --from a run is repeated as its manifest says, if all that it rests on
     is as it was; what is not is named.
     """
-    from skill_health.bench.reproduce.repeat import refuse_other_inputs
-    from skill_health.discovery.roots import reports_folder
-    from skill_health.documents._record import record_values
-    from skill_health.router.plan.choices import RouterOptions, choices, choices_of, narrow
-    from skill_health.router.plan.prepare import prepare, read_inputs, selection_of, short_caps
-    from skill_health.router.prompts._load import refuse_bad_records
-    from skill_health.router.run.conduct import conduct
+    from skill_health.executors._load import open_executor
+    from skill_health.router.plan.choices import RouterOptions, narrow
 
     given = RouterOptions(paths=paths, **options)
     if given.named and given.no_resume:
@@ -60,6 +57,19 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     repeated = _repeated(given) if given.repeated else None
     if repeated:
         given = narrow(given, repeated)
+    with open_executor(given.executor) as executor:
+        return _run(given, repeated, executor)
+
+
+def _run(given: RouterOptions, repeated: RouterManifest | None, executor: Executor) -> int:
+    from skill_health.bench.reproduce.repeat import refuse_other_inputs
+    from skill_health.discovery.roots import reports_folder
+    from skill_health.documents._record import record_values
+    from skill_health.router.plan.choices import choices, choices_of
+    from skill_health.router.plan.prepare import prepare, read_inputs, selection_of, short_caps
+    from skill_health.router.prompts._load import refuse_bad_records
+    from skill_health.router.run.conduct import conduct
+
     inputs, train = read_inputs(given)
     print_lines(inputs.notes)
     print_lines(refuse_bad_records(inputs.problems, given.skip_bad))
@@ -75,6 +85,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
         keyless=given.dry_run,
         concurrency=given.concurrency,
         shard=given.shard,
+        executor=executor,
     )
     if repeated:
         refuse_other_inputs(record_values(repeated), prepared.place.manifest)
@@ -93,8 +104,8 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
 
 _OPEN = frozenset((
     "paths", "config_file", "prompt_files", "field_map", "skip_bad", "namesakes", "template", "out", "max_runs", "max_budget_usd",
-    "unsafe_no_cost_cap", "concurrency", "dry_run", "despite_check", "quiet", "repeated", "cancel_batches", "named", "no_resume", "shard",
-    "time", "format_",
+    "unsafe_no_cost_cap", "concurrency", "dry_run", "despite_check", "quiet", "repeated", "cancel_batches", "named", "no_resume",
+    "shard", "executor", "time", "format_",
 ))  # fmt: skip
 """What a repeated run leaves open: where things are, what may be spent, and how it is shown."""
 

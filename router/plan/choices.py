@@ -69,6 +69,7 @@ class RouterOptions:
     despite_check: bool = False
     quiet: bool = False
     shard: Shard | None = None
+    executor: str = "local"
     named: str = ""
     no_resume: bool = False
     time: datetime | None = None

@@ -12,11 +12,13 @@ from skill_health.core.errors import UsageError
 from skill_health.router.lexicon.abstention import AbstentionCriterion
 from skill_health.router.plan.plan import OpenModel
 from skill_health.router.records import Catalogue, Prompt
-from skill_health.router.routers._load import PROVIDER, RouterChoice, open_choice, resolve
+from skill_health.router.routers._api import Setup
+from skill_health.router.routers._load import LOCAL, PROVIDER, RouterChoice, open_setup, resolve
 from skill_health.router.template import Template
 
 if TYPE_CHECKING:
     from skill_health.documents.router_manifest import RouterManifest
+    from skill_health.executors._api import Executor
     from skill_health.router.plan.choices import RouterChoices
 
 
@@ -28,11 +30,12 @@ def open_models(
     train: Sequence[Prompt],
     prices: PriceTable,
     keyless: bool = False,
+    executor: Executor | None = None,
 ) -> tuple[OpenModel, ...]:
     """Open every model that is named, once; `keyless` ones can be described and not be asked.
 
-    Those that cannot differ between replications get one. Raises UsageError for a name that is none, a missing
-    package or a missing key.
+    Those that cannot differ between replications get one. Local ones are computed by the workers of an executor. Raises
+    UsageError for a name that is none, a missing package or a missing key.
     """
     if not choices.models:
         raise UsageError("no model is named: give --models, such as --models lexical:tfidf (see `router models`)")
@@ -41,7 +44,9 @@ def open_models(
     if choices.batch:
         _refuse_unbatched(chosen)
     criterion = AbstentionCriterion(routing.false_fires, routing.abstention == "balanced")
-    return tuple(_opened(choice, choices, catalogue, template, train, prices, keyless, criterion) for choice in chosen)
+    return tuple(
+        _opened(choice, choices, catalogue, template, train, prices, keyless, criterion, executor) for choice in chosen
+    )
 
 
 def _refuse_unbatched(chosen: Sequence[RouterChoice]) -> None:
@@ -67,19 +72,28 @@ def _opened(
     prices: PriceTable,
     keyless: bool,
     criterion: AbstentionCriterion,
+    executor: Executor | None,
 ) -> OpenModel:
     asks = choice.kind == PROVIDER
-    router = open_choice(
-        choice,
+    setup = Setup(
+        choice.spec,
+        choice.model,
         catalogue,
-        train=tuple(train),
-        seed=choices.seed,
-        index=choices.index,
-        mode=choices.mode,
-        none_allowed=template.none_allowed,
-        criterion=criterion,
-        settings={"keyless": True} if keyless and asks else None,
+        tuple(train),
+        choice.provider,
+        choice.protocol,
+        choices.seed,
+        choices.index,
+        choices.mode,
+        template.none_allowed,
+        {"keyless": True} if keyless and asks else {},
+        criterion,
     )
+    router = open_setup(choice.module, setup)
+    if executor is not None and executor.host and choice.kind == LOCAL:
+        from skill_health.router.run.workers import FarRouter
+
+        router = FarRouter(router, choice.module, setup, executor)
     protocol = choice.provider.protocol if choice.provider else choice.spec.partition(":")[0]
     price = prices.price_of(protocol, choice.spec, choice.model) if asks else FREE
     reps = choices.reps if router.replicates else 1

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from skill_health.executors._api import Executor
 from skill_health.executors.shards import Shard
 from skill_health.bench.budget import add_known, beyond_caps
 from skill_health.bench.prices import PriceTable, Rates, TieredPrice, price_table
@@ -141,16 +142,17 @@ def prepare(
     keyless: bool = False,
     concurrency: int | None = None,
     shard: Shard | None = None,
+    executor: Executor | None = None,
 ) -> PreparedSweep:
     """Open the models, freeze what is asked, and find its folder.
 
     That is the run that is `named`, else an unfinished one of the same identity (not when `anew`), else a new one.
-    Nothing is written and nobody is asked; `keyless` models never can be. Raises UsageError for everything that the
-    user can fix.
+    Nothing is written and nobody is asked; `keyless` models never can be. An `executor` computes what is local. Raises
+    UsageError for everything that the user can fix.
     """
     routing = inputs.config.router
     template, prices = load_template(choices.template), price_table(routing)
-    models = open_models(choices, routing, inputs.catalogue, template, train, prices, keyless)
+    models = open_models(choices, routing, inputs.catalogue, template, train, prices, keyless, executor)
     retrieval = retrieve(inputs.catalogue, inputs.prompts, choices)
     plan = RouterPlan(inputs.catalogue, inputs.prompts, models, choices, template, retrieval)
     keys = secrets_of(models)

@@ -106,18 +106,25 @@ def open_choice(
     criterion: AbstentionCriterion = AbstentionCriterion(),  # noqa: B008 - it is frozen
 ) -> Router:
     """Open a router over a catalogue. Raises UsageError where a package that it needs is missing."""
-    setup = Setup(
-        choice.spec, choice.model, catalogue, train, choice.provider, choice.protocol, seed, index, mode, none_allowed,
-        settings or {}, criterion,
+    return open_setup(
+        choice.module,
+        Setup(
+            choice.spec, choice.model, catalogue, train, choice.provider, choice.protocol, seed, index, mode, none_allowed,
+            settings or {}, criterion,
+        ),
     )  # fmt: skip
+
+
+def open_setup(module: ModuleType, setup: Setup) -> Router:
+    """Open the router of a module. Raises UsageError where a package that it needs is missing."""
     try:
-        return cast(Router, choice.module.open_router(setup))
+        return cast(Router, module.open_router(setup))
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
-        if missing in OURS or not choice.module.EXTRA:
+        if missing in OURS or not module.EXTRA:
             raise
         raise UsageError(
-            tell_missing(quote_name(choice.spec), choice.module.EXTRA, *([missing] if missing else ()))
+            tell_missing(quote_name(setup.spec), module.EXTRA, *([missing] if missing else ()))
         ) from error
 
 

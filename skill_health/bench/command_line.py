@@ -138,6 +138,12 @@ def shard_option(command: Any) -> Any:
     return click.option("--shard", metavar="K/N", callback=_shard, help=told)(command)
 
 
+def executor_option(what: str) -> Callable[[Any], Any]:
+    """The option --executor of a command, whose workers do `what`."""
+    told = f"Who {what}: local, ray, ray:N (so many workers here) or ray:ADDRESS (a cluster)."
+    return click.option("--executor", metavar="NAME", default="local", show_default=True, help=told)
+
+
 merge_options = all_of((
     click.argument("shards", nargs=-1, required=True, metavar="SHARD..."),
     click.option("--out", metavar="DIR", help="Folder of the reports that the run goes to (from the configuration, else reports)."),

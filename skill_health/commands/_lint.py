@@ -98,6 +98,9 @@ class LintOptions:
     ] = False
     no_cache: Annotated[bool, {"help": "Neither read nor write the cache."}] = False
     paranoid: Annotated[bool, {"help": "Use the cache, but read every file to see whether it has changed."}] = False
+    executor: Annotated[
+        str, {"metavar": "NAME", "help": "Who checks skills: local, ray, ray:N (so many workers here) or ray:ADDRESS."}
+    ] = "local"
     jobs: Annotated[int, {"range": (0, None), "help": "Worker processes (0: automatic)."}] = 0
     as_of: Annotated[date | None, {"metavar": "DATE", "help": "Judge the age of claims as of this day (today)."}] = None
     profile: Annotated[str | None, {"metavar": "NAME", "help": "Scoring profile: standard, plan or plan-v2.3.0."}] = (
@@ -258,6 +261,12 @@ def _judge_change(paths: Sequence[str], options: LintOptions) -> int | None:
 def _report(paths: Sequence[str], root: str, config: Config, options: LintOptions, shards: Sequence[str]) -> int:
     from skill_health.lint.pipeline import lint
 
+    if options.executor != LintOptions.executor:
+        from skill_health.lint.spread import checked_parts
+
+        local = LintOptions(**{**vars(options), "executor": LintOptions.executor})
+        with checked_parts(options.executor, paths, root, config) as parts:
+            return _report(paths, root, config, local, parts)
     score = options.score or bool(options.report) or config.fail_under > 0 or options.write_baseline is not None
     as_of = options.as_of or date.today()
     facts = score or options.check_urls

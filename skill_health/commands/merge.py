@@ -16,6 +16,7 @@ _NOT_MERGED = frozenset(
         "new_since",
         "staged",
         "shard",
+        "executor",
         "fix",
         "unsafe_fixes",
         "diff",

@@ -1,0 +1,158 @@
+"""A lint run whose skills are checked by the workers of an executor: each checks a shard, and this run merges them.
+
+A worker on another machine gets the repository once, as an archive named by its content. What it found is used where
+everything that it looked at is as it is here, as with every shard.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import NamedTuple
+
+from skill_health.config.settings import Config
+from skill_health.core.boundary import git_top
+from skill_health.core.errors import UsageError
+from skill_health.core.files import blake2b, read_whole, write_bytes
+from skill_health.executors._api import Executor, WorkerLostError
+from skill_health.executors._load import LOCAL, open_executor
+from skill_health.executors.shards import Shard
+from skill_health.lint.pipeline import run_shard
+
+_TRIES = 3
+_HERE = "127.0.0.1"
+_OF_GIT = ("HEAD", "index", "info/exclude")
+"""What of .git says which files are tracked; nothing of it holds a credential."""
+_MOST_BYTES = 4 << 30
+
+
+class SharedTree(NamedTuple):
+    """A repository as workers see it: the folder `top` where they have that, else the content of an archive.
+
+    `in_git` where it is a work tree of git.
+    """
+
+    top: str
+    in_git: bool = False
+    mark: str = ""
+    data: bytes = b""
+
+
+@contextmanager
+def checked_parts(spec: str, paths: Sequence[str], root: str, config: Config) -> Iterator[tuple[str, ...]]:
+    """The files of the shards that the workers of an executor have checked, for a run that merges them; () for local.
+
+    A shard whose workers were lost again and again is left to that run. Raises UsageError, as `open_executor` and
+    `lint` do.
+    """
+    if spec == LOCAL:
+        yield ()
+        return
+    with open_executor(spec) as executor, tempfile.TemporaryDirectory(prefix="skill-health-") as folder:
+        if not executor.host:
+            yield ()
+            return
+        if config.custom.code:
+            raise UsageError("rules in Python run on this machine alone: leave out --executor")
+        yield asyncio.run(_check_parts(executor, paths, root, config, folder))
+
+
+async def _check_parts(
+    executor: Executor, paths: Sequence[str], root: str, config: Config, folder: str
+) -> tuple[str, ...]:
+    top = git_top(root) or root
+    tree = executor.share(SharedTree(top) if executor.host == _HERE else pack_tree(top))
+    inner = os.path.relpath(root, top)
+    named = tuple(os.path.relpath(os.path.realpath(path), os.path.realpath(top)) for path in paths)
+    shards = [Shard(number, executor.workers) for number in range(1, executor.workers + 1)]
+
+    async def check(shard: Shard) -> bytes:
+        for left in reversed(range(_TRIES)):
+            try:
+                return await executor.call(check_part, tree, named, inner, config, shard)
+            except WorkerLostError:
+                if not left:
+                    break
+        return b""
+
+    found = await asyncio.gather(*map(check, shards))
+    files = []
+    for shard, data in zip(shards, found, strict=True):
+        files.append(os.path.join(folder, f"part{shard.suffix}"))
+        write_bytes(files[-1], data)
+    return tuple(files) if all(found) else ()
+
+
+async def check_part(tree: SharedTree, paths: Sequence[str], inner: str, config: Config, shard: Shard) -> bytes:
+    """What a worker does: one shard of a repository, as its file holds it."""
+    top = tree.top if os.path.isdir(tree.top) and not tree.mark else unpack_tree(tree)
+    with tempfile.TemporaryDirectory(prefix="skill-health-") as folder:
+        file = os.path.join(folder, "part")
+        named = [os.path.normpath(os.path.join(top, path)) for path in paths]
+        run_shard(named, os.path.normpath(os.path.join(top, inner)), config, shard, file, jobs=1, use_cache=False)
+        return read_whole(file, _MOST_BYTES)
+
+
+def pack_tree(top: str) -> SharedTree:
+    """The files of a repository, with what git knows of them and without its contents, in an order of their own."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w:gz", compresslevel=1) as archive:
+        for place, folders, names in os.walk(top):
+            folders[:] = sorted(folder for folder in folders if folder != ".git")
+            for name in sorted((*names, *(f for f in folders if os.path.islink(os.path.join(place, f))))):
+                _add(archive, top, os.path.join(place, name))
+        for name in _OF_GIT:
+            _add(archive, top, os.path.join(top, ".git", name))
+    data = stream.getvalue()
+    return SharedTree(top, os.path.lexists(os.path.join(top, ".git")), blake2b(data, digest_size=16).hexdigest(), data)
+
+
+def _add(archive: tarfile.TarFile, top: str, path: str) -> None:
+    """Put a file or a link into the archive, without owner and times; nothing for what is neither, or is gone."""
+    with suppress(OSError):
+        entry = archive.gettarinfo(path, os.path.relpath(path, top))
+        if entry is None or not (entry.isreg() or entry.issym() or entry.islnk()):
+            return
+        entry.mtime = entry.uid = entry.gid = 0
+        entry.uname = entry.gname = ""
+        if entry.isreg() or entry.islnk():
+            entry.type, entry.linkname, entry.size = tarfile.REGTYPE, "", os.path.getsize(path)
+            with open(path, "rb") as file:
+                archive.addfile(entry, file)
+        else:
+            archive.addfile(entry)
+
+
+def unpack_tree(tree: SharedTree) -> str:
+    """The folder of this machine that holds the archive of a tree, which is unpacked once."""
+    above = os.path.join(tempfile.gettempdir(), f"skill-health-trees-{os.getuid() if hasattr(os, 'getuid') else ''}")
+    os.makedirs(above, mode=0o700, exist_ok=True)
+    place = os.path.join(above, tree.mark)
+    if os.path.isdir(place):
+        return place
+    half = tempfile.mkdtemp(dir=above)
+    try:
+        with tarfile.open(fileobj=io.BytesIO(tree.data)) as archive:
+            archive.extractall(half, filter=_inside)
+        # What makes it a repository to git; its objects stay where they are.
+        for name in ("objects", "refs") if tree.in_git else ():
+            os.makedirs(os.path.join(half, ".git", name), exist_ok=True)
+        with suppress(OSError):
+            os.rename(half, place)
+        return place
+    finally:
+        shutil.rmtree(half, ignore_errors=True)
+
+
+def _inside(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
+    """A file or a link that stays within the folder; None leaves it out."""
+    try:
+        return tarfile.data_filter(member, path)
+    except tarfile.FilterError:
+        return None
