@@ -34,7 +34,9 @@ PATIENCE = 20.0
 _HERE = "127.0.0.1"
 _MOST_HELD = 256
 OURS = __name__.partition(".")[0]
-_QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "RAY_DEDUP_LOGS": "1"}
+_QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+"""Under this name Ray keeps to the loopback address, which it does by itself on those systems alone."""
 
 
 class _Shared(NamedTuple):
@@ -87,7 +89,7 @@ class RayExecutor:
     def __init__(self, address: str) -> None:
         ray: Any = import_module("ray")
         self._ray = ray
-        local = not address or address.isdecimal()
+        local = not _is_elsewhere(address)
         self.host = _HERE
         more: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
         if folders := _more_plugins():
@@ -154,11 +156,16 @@ class RayExecutor:
         self._ray.shutdown()
 
 
+def _is_elsewhere(address: str) -> bool:
+    """Whether an address is that of a cluster which is running."""
+    return bool(address) and not address.isdecimal()
+
+
 def open_executor(address: str) -> RayExecutor:
     """Workers at an address of Ray, or so many on this machine. Raises UsageError where there are none."""
     if address.isdecimal() and not 1 <= int(address) <= 1024:
         raise UsageError(f"ray:{address}: between 1 and 1024 workers")
-    for name, value in _QUIET.items():
+    for name, value in (_QUIET if _is_elsewhere(address) else _QUIET | _LOOPBACK).items():
         os.environ.setdefault(name, value)
     try:
         return RayExecutor(address)
