@@ -30,6 +30,7 @@ LEAKS = ("leaks",)
 JUDGING = ("judging",)
 ACTIVATION = ("activation",)
 LIBRARY = ("library", "library_curve")
+SETTLING = ("settling",)
 QUESTIONS = (
     *LINTER,
     *ROUTER,
@@ -44,6 +45,7 @@ QUESTIONS = (
     *JUDGING,
     *ACTIVATION,
     *LIBRARY,
+    *SETTLING,
 )
 NOT_MEASURED = "Not measured: "
 

@@ -228,7 +228,9 @@ def _conduct(
         print_lines(["dry run: nothing was asked, nothing was written"])
         return CLEAN
     at_once = options["concurrency"] or AT_ONCE
-    terms = RunTerms(options["max_runs"], options["max_budget_usd"], at_once, quiet=options["quiet"], shard=options["shard"])
+    terms = RunTerms(
+        options["max_runs"], options["max_budget_usd"], at_once, quiet=options["quiet"], shard=options["shard"]
+    )
     _refuse(prepared, terms, options["unsafe_no_cost_cap"] or cancelling)
     if prepared.place.stored is not None:
         print_lines([f"resuming {here(prepared.place.folder)}: {len(prepared.place.done)} results are there"])

@@ -129,7 +129,9 @@ def command(tasks: tuple[str, ...], **options: Any) -> int:
     if options["dry_run"]:
         print_lines(["dry run: no agent was started, nothing was written"])
         return CLEAN
-    terms = TrialRunOptions(options["max_runs"], options["max_budget_usd"], at_once, quiet=options["quiet"], shard=options["shard"])
+    terms = TrialRunOptions(
+        options["max_runs"], options["max_budget_usd"], at_once, quiet=options["quiet"], shard=options["shard"]
+    )
     plan, told = prepared.plan, prepared.forecast
     agents = max((arm.agents for _, arm in plan.staged), default=1)
     refuse_spending_of(plan.models, prepared.prices, terms, "trial", options["unsafe_no_cost_cap"], agents)

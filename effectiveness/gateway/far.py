@@ -136,7 +136,7 @@ class _FarEnd:
 
 @dataclass(slots=True)
 class BorrowedLine:
-    """The near end of a line: where the agent finds it on 127.0.0.1 (0 with a socket), and what has passed in the end."""
+    """The near end of a line: its port on 127.0.0.1 (0 with a socket), and what has passed in the end."""
 
     port: int
     trace: GatewayTrace | None = None
@@ -213,4 +213,3 @@ async def _hear(reader: asyncio.StreamReader) -> _Answer:
         return msgspec.json.decode(line, type=_Answer)
     except msgspec.MsgspecError:
         return _Answer()
-

@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Any, Generic, NamedTuple, cast
 
 from skill_health import __version__
-from skill_health.executors.shards import Shard
 from skill_health.bench import journal
 from skill_health.bench.manifest import digest
 from skill_health.bench.prices import PriceTable, price_from, price_table
@@ -48,6 +47,7 @@ from skill_health.effectiveness.judge.plan import (
 from skill_health.effectiveness.plan.plan import keys as trial_keys
 from skill_health.effectiveness.rubric.model import Check, Criterion, Rubric
 from skill_health.effectiveness.run.runs import EffectRun
+from skill_health.executors.shards import Shard
 
 JUDGING = "judging"
 """The kind of a judging in its manifest, and the folder below its run's where it lies."""

@@ -11,7 +11,6 @@ from datetime import datetime
 import msgspec
 
 from skill_health import __version__
-from skill_health.executors.shards import Shard
 from skill_health.bench.manifest import digest
 from skill_health.bench.prices import PriceTable, price_table
 from skill_health.bench.run_folder import RunLocation, find_place, revision_of
@@ -48,6 +47,7 @@ from skill_health.effectiveness.records import CONTROL
 from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.workspace.staging import expand_arms, refuse_unknown
+from skill_health.executors.shards import Shard
 
 
 def to_manifest(

@@ -30,7 +30,14 @@ from skill_health.effectiveness.run.history import record_run
 from skill_health.effectiveness.run.probes import Ask, Judge, Probing, join_probes
 from skill_health.effectiveness.run.rescore import Rescored, replace_verdict, rescore
 from skill_health.effectiveness.run.runner import AgentRunner, agent_budget
-from skill_health.effectiveness.run.runs import drop_halves, folder_of, folder_of_attempt, load_run, make_way, read_result
+from skill_health.effectiveness.run.runs import (
+    drop_halves,
+    folder_of,
+    folder_of_attempt,
+    load_run,
+    make_way,
+    read_result,
+)
 from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.effectiveness.workspace.scripts import ScriptOptions
@@ -180,7 +187,7 @@ def conduct(
 
 
 def merge(folders: Sequence[str], reports: str) -> RunOutcome:
-    """Put the shards of a run together with their trials, and write results, report and history as of one that ran whole.
+    """Put the shards of a run together with their trials, and write all that is written of one that ran whole.
 
     Raises as `merge_shards` does, and UsageError where an agent was seen to be offered other things in one shard than
     in another.
@@ -195,7 +202,9 @@ def _bring_trials(shards: Sequence[RunShard], target: str) -> None:
         for record in each.results.values():
             result = read_result(record)
             if result.folder != folder_of(result.key):
-                raise UsageError(f"{here(each.folder)} is damaged: it does not say where the trial {result.key} is kept")
+                raise UsageError(
+                    f"{here(each.folder)} is damaged: it does not say where the trial {result.key} is kept"
+                )
             copy_beside(each.folder, target, result.folder)
             for attempt in range(1, result.attempts):
                 copy_beside(each.folder, target, folder_of_attempt(result.folder, attempt))

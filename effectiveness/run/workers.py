@@ -22,7 +22,14 @@ from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.sandbox._run import to_the_end
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.trial.agent_run import all_secrets, gateway_limits
-from skill_health.effectiveness.trial.files import VERDICT, TrialRecord, result_of, to_json, verdict_record, write_folder
+from skill_health.effectiveness.trial.files import (
+    VERDICT,
+    TrialRecord,
+    result_of,
+    to_json,
+    verdict_record,
+    write_folder,
+)
 from skill_health.effectiveness.trial.outcome import AgentExit
 from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.effectiveness.trial.trial import MadeTrial, make_trial

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -21,6 +23,7 @@ from skill_health.router.plan.choices import RouterOptions
 if TYPE_CHECKING:
     from skill_health.documents.router_comparison import ComparedSkill
     from skill_health.documents.router_manifest import SweepSelection
+    from skill_health.documents.router_settlement import RouterSettlement
     from skill_health.router.compare.sweep import SweepBasis
     from skill_health.router.inputs import RouterInputs
     from skill_health.router.records import Prompt
@@ -35,6 +38,7 @@ class SweepOptions(RouterOptions):
     changed: bool = False
     controls: int | None = None
     max_loss: float | None = None
+    settle: float | None = None
 
 
 @click.command(short_help="Ask again what an edit of descriptions affects, and compare.")
@@ -48,6 +52,10 @@ class SweepOptions(RouterOptions):
     metavar="X",
     help="Exit 1 where top-1 falls by more (0.02): significantly, or of all prompts for a local router.",
 )
+@click.option(
+    "--settle", type=click.FloatRange(0, 0.99, min_open=True), metavar="X",
+    help="Stop once it is settled for each model whether top-1 has fallen by more than X.",
+)  # fmt: skip
 @model_options
 @run_options
 @click.option("--no-resume", is_flag=True, help="Start over, even if the same sweep is unfinished.")
@@ -70,6 +78,8 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     given = SweepOptions(paths=paths, **options)
     if given.since and given.changed:
         raise click.UsageError("--since and --changed exclude each other")
+    if given.settle is not None and (given.since or given.changed):
+        raise click.UsageError("--settle is for a sweep over all prompts: leave out --since and --changed")
     inputs, train = read_inputs(given)
     print_lines(inputs.notes)
     print_lines(refuse_bad_records(inputs.problems, given.skip_bad))
@@ -176,7 +186,23 @@ def _run(
     if given.dry_run:
         print_lines(_selected(record))
         return _dry(prepared)
-    ended = conduct(prepared, _take_terms(prepared, given), sys.stderr)
+    terms = _take_terms(prepared, given)
+    if given.settle is not None and before is not None:
+        from skill_health.core.extras import STATISTICS, require_modules
+
+        require_modules("--settle", STATISTICS)
+        from skill_health.router.compare.settle import settle_sweep
+
+        stopped = settle_sweep(prepared, terms, sys.stderr, before, given.settle)
+        if stopped.settled is not None:
+            return _settled(stopped.settled, prepared.place.folder, given.format_, stopped.untrusted)
+        if stopped.ended is not None:
+            return print_outcome(stopped.ended, given.format_)
+        prepared = stopped.prepared
+    for name in _SETTLED:
+        with suppress(OSError):
+            os.unlink(os.path.join(prepared.place.folder, name))
+    ended = conduct(prepared, terms, sys.stderr)
     if ended.left or before is None:
         return print_outcome(ended, given.format_)
     max_loss = inputs.config.router.max_loss if given.max_loss is None else given.max_loss
@@ -186,6 +212,30 @@ def _run(
     click.echo(rendered(found, given.format_), nl=False)
     print_lines([f"written: {here(ended.folder)}"])
     return FINDINGS if found.lost or ended.untrusted else CLEAN
+
+
+_SETTLED = ("settlement.json", "settlement.md")
+"""What a run that stopped early says; one that is whole says it in its comparison."""
+
+
+def _settled(found: RouterSettlement, folder: str, format_: str, untrusted: Sequence[str]) -> int:
+    """Write and print what was settled; 1 where a model has lost, or failed the instrument check."""
+    import json
+
+    from skill_health.core.files import write_text
+    from skill_health.documents._record import record_values
+    from skill_health.router.compare.settle import settlement_blocks
+    from skill_health.text.blocks import as_markdown, as_text
+
+    values = json.dumps(record_values(found), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+    text = {"json": values, "md": as_markdown(settlement_blocks(found)), "text": as_text(settlement_blocks(found))}
+    for name in _SETTLED:
+        write_text(os.path.join(folder, name), text[name.partition(".")[2]])
+    click.echo(text[format_], nl=False)
+    print_lines([f"written: {here(folder)}"])
+    if untrusted:
+        print_lines([f"not to be trusted: {', '.join(untrusted)} failed the instrument check"])
+    return FINDINGS if untrusted or any(each.verdict == "lost" for each in found.models) else CLEAN
 
 
 def _selected(record: SweepSelection | None) -> list[str]:

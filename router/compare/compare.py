@@ -264,8 +264,8 @@ def contrast(
     relisted = changed_skills(baseline.facts.shown.values(), run.facts.shown.values())
     return RouterComparisonReport(
         schema="skill-health/router-comparison/1",
-        run=_side(run),
-        baseline=_side(baseline),
+        run=side_of(run),
+        baseline=side_of(baseline),
         max_loss=max_loss,
         skills=relisted,
         same_skills=len(run.facts.shown) - sum(skill.kind != "removed" for skill in relisted),
@@ -294,7 +294,8 @@ def _carry_over(models: Sequence[ComparedRouter], run: RouterRun) -> CarryOverEv
     return evidence_of({model.model for model in models}, run.manifest.index)
 
 
-def _side(run: RouterRun) -> ComparedRouterRun:
+def side_of(run: RouterRun) -> ComparedRouterRun:
+    """A run as a comparison names it."""
     return ComparedRouterRun(**{name: getattr(run.manifest, name) for name in ComparedRouterRun.__struct_fields__})
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import cast
 
-from skill_health.executors.shards import Shard
 from skill_health.config.settings import RouterSettings
 from skill_health.documents.router_manifest import RouterIndex, RouterManifest
+from skill_health.executors.shards import Shard
 from skill_health.router.lexicon.fields import CONTENT, DESCRIPTION
 from skill_health.router.plan.orders import Orders
 from skill_health.router.records import Mode

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from skill_health.executors._api import Executor
-from skill_health.executors.shards import Shard
 from skill_health.bench.budget import add_known, beyond_caps
 from skill_health.bench.prices import PriceTable, Rates, TieredPrice, price_table
 from skill_health.bench.run_folder import RunLocation, find_place, revision_of
 from skill_health.discovery.hosts import hosts
 from skill_health.documents._record import convert_record, record_values
 from skill_health.documents.router_manifest import FrozenSelection, LabelGap, MissedPrompt, RouterManifest
+from skill_health.executors._api import Executor
+from skill_health.executors.shards import Shard
 from skill_health.router.inputs import RouterInputs, load_inputs
 from skill_health.router.instrument.planted import plant
 from skill_health.router.plan.context import check_contexts

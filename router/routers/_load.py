@@ -123,9 +123,7 @@ def open_setup(module: ModuleType, setup: Setup) -> Router:
         missing = (error.name or "").partition(".")[0]
         if missing in OURS or not module.EXTRA:
             raise
-        raise UsageError(
-            tell_missing(quote_name(setup.spec), module.EXTRA, *([missing] if missing else ()))
-        ) from error
+        raise UsageError(tell_missing(quote_name(setup.spec), module.EXTRA, *([missing] if missing else ()))) from error
 
 
 def _stems() -> list[str]:

@@ -85,6 +85,7 @@ def answer_prompts(prepared: PreparedSweep, terms: RouterRunOptions, stream: Tex
     with prepared.place.open(prepared.keys) as journal:
         budget = _budget(prepared, terms, journal)
         runner, (attempts, usd) = _CheckedRunner(prepared, terms, journal, budget), terms.before
+        runner.others = prepared.place.others
         reason = carry_out(runner, terms, stream)
         return AnsweredRun(
             results=tuple(convert_record(record, RoutingResult) for record in journal.results.values()),
@@ -167,9 +168,7 @@ def merge(folders: Sequence[str], reports: str) -> RunOutcome:
     return write_run(reports, merged.folder, verdicts, (), merged.left)
 
 
-def write_run(
-    reports: str, folder: str, planted: Sequence[ModelVerdict], keys: Sequence[str], left: int
-) -> RunOutcome:
+def write_run(reports: str, folder: str, planted: Sequence[ModelVerdict], keys: Sequence[str], left: int) -> RunOutcome:
     """What is written of a run from its files, so that it is the same however often the run was interrupted.
 
     `keys` are in none of it. A run of which keys are `left` gets no line of the history.

@@ -68,9 +68,7 @@ _open: dict[int, tuple[_Opening, Router, dict[str, ListedSkill]]] = {}
 """What this worker has opened, by the address of the opening, which is kept with it."""
 
 
-async def _answer(
-    opening: _Opening, prompt: Prompt, replication: int, attempt: int, names: list[str] | None
-) -> Reply:
+async def _answer(opening: _Opening, prompt: Prompt, replication: int, attempt: int, names: list[str] | None) -> Reply:
     """What a worker does: one answer of a router that it opens when it is asked first."""
     if id(opening) not in _open:
         while len(_open) >= _MOST_OPEN:

@@ -423,3 +423,66 @@ def _weighted(counts: Sequence[Counts], weights: Sequence[float], total: float) 
     worth = total**2 / math.fsum(w**2 / trials for w, (_, trials) in zip(weights, counts, strict=True))
     share = min(max(share, 0.0), 1.0)
     return share, *wilson_interval(share * worth, worth)
+
+
+_STAKE = 0.75
+"""The largest share of the capital that may be lost on one value."""
+_BOUNDS = 2001
+"""How many means are tried for an interval, evenly spaced."""
+
+
+def anytime_p(values: Sequence[float], bound: float, low: float, high: float) -> tuple[float, float]:
+    """Is the mean of values between `low` and `high` above the bound, and is it below? A p-value of each, one-sided.
+
+    They may be looked at after each value, in the order in which values come, and one may stop when one likes: the
+    chance that the p of a null hypothesis that holds ever falls to alpha is at most alpha, whatever the values are
+    distributed like. It is the inverse of the largest capital so far of one who bets against the hypothesis, with
+    stakes that follow what has been seen: Waudby-Smith and Ramdas, "Estimating means of bounded random variables by
+    betting", Journal of the Royal Statistical Society B 86 (2024), 1-27, sections 4.1 and B.3 (aGRAPA), by Ville's
+    inequality.
+
+    Raises:
+        ValueError: for a value that is not between `low` and `high`, or a bound that is not within them.
+    """
+    if not low < bound < high:
+        raise ValueError(f"{bound} is not between {low} and {high}")
+    above, below = _capitals(values, np.array([bound]), low, high)
+    return float(min(1.0, math.exp(-above[0]))), float(min(1.0, math.exp(-below[0])))
+
+
+def anytime_interval(values: Sequence[float], alpha: float, low: float, high: float) -> tuple[float, float]:
+    """An interval for the mean of bounded values that holds it with a chance of 1 - alpha over all moments at once.
+
+    It is what `anytime_p` never had to reject at alpha / 2 on either side, widened to a step of a grid of 2,001 means.
+
+    Raises:
+        ValueError: for a value that is not between `low` and `high`.
+    """
+    bounds = np.linspace(low, high, _BOUNDS)
+    above, below = _capitals(values, bounds[1:-1], low, high)
+    limit = -math.log(alpha / 2)
+    kept = np.flatnonzero((above < limit) & (below < limit)) + 1
+    if not kept.size:  # pragma: no cover - what lies between two means of the grid
+        return float(low), float(high)
+    return float(bounds[kept[0] - 1]), float(bounds[kept[-1] + 1])
+
+
+def _capitals(values: Sequence[float], bounds: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+    """For each bound the logarithms of the largest capitals of bets that the mean is above it, and below it."""
+    unit, means = (np.asarray(values, dtype=float) - low) / (high - low), (bounds - low) / (high - low)
+    if unit.size and not (unit.min() >= 0 and unit.max() <= 1):
+        raise ValueError(f"a value is not between {low} and {high}")
+    above, below = np.zeros_like(means), np.zeros_like(means)
+    most_above, most_below = above.copy(), below.copy()
+    total, spread = 0.5, 0.25
+    for seen, value in enumerate(unit, 1):
+        # What is staked on a value follows from those before it.
+        gap = total / seen - means
+        stake = gap / (spread / seen + gap * gap)
+        above += np.log1p(np.clip(stake, 0, _STAKE / means) * (value - means))
+        below += np.log1p(-np.clip(-stake, 0, _STAKE / (1 - means)) * (value - means))
+        np.maximum(most_above, above, out=most_above)
+        np.maximum(most_below, below, out=most_below)
+        total += value
+        spread += (value - total / (seen + 1)) ** 2
+    return most_above, most_below

@@ -80,11 +80,14 @@ def report_of(folder: Path) -> Any:
 
 @pytest.mark.bubblewrap
 @pytest.mark.slow
-def test_an_agent_judges_as_a_model_does(tmp_path: Path) -> None:
+@pytest.mark.parametrize("executor", ["local", pytest.param("ray:2", marks=pytest.mark.real)])
+def test_an_agent_judges_as_a_model_does(tmp_path: Path, executor: str) -> None:
     needs_bubblewrap()
+    if executor != "local":
+        pytest.importorskip("ray")
     folder = tried(tmp_path, {"a.txt": "apples", ".agents/skills/tidy/SKILL.md": "Tidy."})
     with AgentServer(Play(half=LOOK, final=decide)) as server:
-        done = go(server.url)
+        done = go(server.url, "--executor", executor)
         sent = "\n".join(request.text for request in server.bodies())
     assert done.exit_code == 0 and done.exception is None, done.output
     assert server.faults == [] and "played:judge-1  4 calls" in done.output

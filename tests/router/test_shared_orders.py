@@ -233,5 +233,5 @@ def test_the_published_table_is_of_what_the_forecast_says(tmp_path: Path) -> Non
     assert found.plain is not None and found.cached is not None and found.batched is not None
     assert found.plain == prepared.forecast.usd_low
     assert found.cached < found.batched < found.plain and found.batched == pytest.approx(found.plain / 2)
-    lines = list(sweep_costs.table({"a": found, "b": Savings(None, None, None)}, "x"))
-    assert lines[-2] == "| all four | – | – | – |" and f"${found.plain:,.2f}" in lines[4]
+    lines = list(sweep_costs.table({"a": found, "b": Savings(None, None, None)}, "x", 0.5))
+    assert lines[-2] == "| all four | – | – | – | – |" and f"${found.plain:,.2f}" in lines[4]

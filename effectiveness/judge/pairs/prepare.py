@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Any, cast
 
 from skill_health import __version__
-from skill_health.executors.shards import Shard
 from skill_health.bench import journal
 from skill_health.bench.run_folder import Kind, find_place
 from skill_health.config.settings import RouterSettings
@@ -41,6 +40,7 @@ from skill_health.effectiveness.judge.prepare import (
 )
 from skill_health.effectiveness.rubric.model import Rubric
 from skill_health.effectiveness.run.runs import EffectRun
+from skill_health.executors.shards import Shard
 
 PAIRWISE = "pairwise"
 """The kind of a judging in pairs in its manifest, and the folder below its run's where it lies."""

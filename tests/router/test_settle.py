@@ -1,0 +1,198 @@
+"""Sweeps that stop when they know enough: the blocks, what is settled by real HTTP, and what goes on from there."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from loopback import Loopback, Reaction, Seen, answer, ranking
+from nursery import CHECKOUT, rows
+
+from benchmarks.settling import simulate
+from skill_health.core.validation import problems
+from skill_health.documents._record import convert_record
+from skill_health.documents.router_manifest import RouterManifest
+from skill_health.router.compare.settle import FEWEST, blocks_of
+from skill_health.router.instrument.planted import NAME
+from skill_health.router.runs import load_run
+from skill_health.router.scores.judge import RoutingRunFacts, read_facts
+
+TOPICS = ("invoices", "maps", "recipes", "tickets")
+PROMPTS, REPS = 120, 2
+
+
+def collection(root: Path) -> None:
+    for topic in TOPICS:
+        folder = root / "skills" / f"{topic}-work"
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(
+            f"---\nname: {topic}-work\ndescription: Sorts {topic}. Use when {topic} are in a mess.\n---\n# Work\n\nSort.\n", "utf-8"
+        )  # fmt: skip
+    prompts = [
+        {
+            "prompt_id": f"p{n:03}", "prompt": f"please sort my {TOPICS[n % 4]}, number {n}", "expected_primary_skill": f"{TOPICS[n % 4]}-work",
+            "acceptable_secondary_skills": [], "rejected_skills": [], "reason": "It is about them.",
+        }
+        for n in range(PROMPTS)
+    ]  # fmt: skip
+    (root / "prompts.jsonl").write_text("".join(json.dumps(prompt) + "\n" for prompt in prompts), "utf-8")
+
+
+class Model:
+    """Answers right, but for a share of the prompts, by their numbers."""
+
+    def __init__(self) -> None:
+        self.wrong = 0.0
+
+    def __call__(self, seen: Seen) -> Reaction:
+        request = seen.text.rpartition("<<<REQUEST")[2]
+        found = [f"{topic}-work" for topic in TOPICS if topic in request]
+        number = re.search(r"number (\d+)", request)
+        if number and int(number[1]) % 100 < 100 * self.wrong:
+            found = ["none"]
+        return answer(seen, ranking(*(found or ([NAME] if "quaffle" in request else ["none"]))))
+
+
+@pytest.fixture
+def model() -> Model:
+    return Model()
+
+
+@pytest.fixture
+def sweep(tmp_path: Path, model: Model) -> Iterator[Callable[..., subprocess.CompletedProcess[str]]]:
+    collection(tmp_path / "c")
+    with Loopback(model) as server:
+        (tmp_path / "s.toml").write_text(
+            f'[router.providers.here]\nprotocol = "openai"\nbase-url = "{server.url}/v1"\nconcurrency = 32\n'
+            '[router.prices."here:m"]\ninput = 1\noutput = 1\n', "utf-8",
+        )  # fmt: skip
+
+        def run(*more: str) -> subprocess.CompletedProcess[str]:
+            server.seen.clear()
+            command = [
+                sys.executable, "-m", "skill_health", "router", "sweep", str(tmp_path / "c"), "--prompts", str(tmp_path / "c/prompts.jsonl"),
+                "--config", str(tmp_path / "s.toml"), "--models", "here:m,lexical:bm25", "--reps", str(REPS), "--out", str(tmp_path / "r"),
+                "--quiet", "--max-runs", "5000", *more,
+            ]  # fmt: skip
+            done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+            done.asked = len(server.seen)  # type: ignore[attr-defined]
+            return done
+
+        yield run
+
+
+def edit(root: Path) -> None:
+    path = root / "skills/maps-work/SKILL.md"
+    path.write_text(path.read_text().replace("Sorts maps.", "Sorts maps well."), "utf-8")
+
+
+@pytest.mark.slow
+def test_nothing_lost_is_settled_early_and_the_rest_can_be_asked(
+    sweep: Callable[..., subprocess.CompletedProcess[str]], model: Model, tmp_path: Path
+) -> None:
+    assert sweep().returncode == 0
+    edit(tmp_path / "c")
+    done = sweep("--settle", "0.1", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert list(problems("router-settlement", found)) == []
+    (settled,) = found["models"]
+    assert settled["model"] == "here:m" and settled["verdict"] == "kept" and settled["moved"] == 0
+    assert settled["clusters"] < PROMPTS == settled["of"] and settled["low"] > -0.1
+    folder = tmp_path / "r/router" / found["run"]["run_id"]
+    results = rows(folder / "results.jsonl")
+    assert sum(row["model"] == "here:m" for row in results) == REPS * settled["clusters"]
+    assert sum(row["model"] == "lexical:bm25" for row in results) == PROMPTS
+    assert not (folder / "report.json").exists()
+    assert len((tmp_path / "r/router-history.jsonl").read_text().splitlines()) == 2
+    again = sweep("--settle", "0.1", "--format", "json")
+    assert again.stdout == done.stdout and again.asked == 0  # type: ignore[attr-defined]
+    whole = sweep()
+    assert whole.returncode == 0 and whole.asked == REPS * (PROMPTS - settled["clusters"])  # type: ignore[attr-defined]
+    assert (folder / "report.json").exists() and (folder / "comparison.json").exists()
+    assert not (folder / "settlement.json").exists()
+
+
+@pytest.mark.slow
+def test_a_large_loss_is_settled_early_and_fails(
+    sweep: Callable[..., subprocess.CompletedProcess[str]], model: Model, tmp_path: Path
+) -> None:
+    assert sweep().returncode == 0
+    edit(tmp_path / "c")
+    model.wrong = 0.6
+    done = sweep("--settle", "0.1")
+    assert done.returncode == 1, done.stderr
+    assert "has fallen by more" in done.stdout and "not settled" not in done.stdout
+
+
+@pytest.mark.slow
+def test_what_is_not_settled_is_asked_whole_and_compared(
+    sweep: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    assert sweep().returncode == 0
+    edit(tmp_path / "c")
+    done = sweep("--settle", "0.01")
+    assert done.returncode == 0, done.stderr
+    assert "No loss of top-1 beyond" in done.stdout and done.asked >= REPS * PROMPTS  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
+def test_a_cap_ends_it_and_the_same_command_goes_on(
+    sweep: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    assert sweep().returncode == 0
+    edit(tmp_path / "c")
+    done = sweep("--settle", "0.1", "--max-runs", "30")
+    assert done.returncode == 3 and "the cap of 30 calls is reached" in done.stderr
+    assert sweep("--settle", "0.1").returncode == 0
+
+
+@pytest.mark.slow
+def test_the_question_is_about_all_prompts(sweep: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    for more in (("--changed",), ("--since", "HEAD")):
+        done = sweep("--settle", "0.1", *more)
+        assert done.returncode == 2 and "leave out --since and --changed" in done.stderr
+    assert sweep("--settle", "0").returncode == 2
+
+
+def facts_of(tmp_path: Path) -> RoutingRunFacts:
+    from skill_health.cli import main
+
+    collection(tmp_path / "c")
+    given = [
+        "router",
+        "run",
+        str(tmp_path / "c"),
+        "--prompts",
+        str(tmp_path / "c/prompts.jsonl"),
+        "--models",
+        "lexical:bm25",
+    ]
+    assert main([*given, "--out", str(tmp_path / "r"), "--quiet"]) == 0
+    (folder,) = (tmp_path / "r/router").iterdir()
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert load_run(str(folder)).finished
+    return read_facts(convert_record(manifest, RouterManifest))
+
+
+def test_blocks_are_whole_clusters_in_an_order_of_the_seed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    facts = facts_of(tmp_path)
+    blocks = blocks_of(facts, facts)
+    assert sorted(name for block in blocks for name in block) == sorted(facts.prompts)
+    assert all(len(block) >= FEWEST for block in blocks[:-1])
+    assert [name for block in blocks for name in block] != sorted(facts.prompts)
+    assert blocks == blocks_of(facts, facts)
+
+
+@pytest.mark.slow
+def test_promised_errors_hold_in_simulated_sweeps() -> None:
+    for margin, shift in ((0.05, -0.05), (0.1, -0.1)):
+        found = simulate(margin, shift, 150)
+        assert found.kept <= 0.05 * 150 and found.missed <= 0.1 * 150
+    quiet = simulate(0.1, 0.0, 60)
+    assert quiet.kept == 60 and quiet.asked < 0.5
