@@ -32,7 +32,7 @@ from skill_health.documents.effect_result import TrialResult  # noqa: E402
 
 pytestmark = pytest.mark.real
 pytest.importorskip("ray")
-KILLS = int(os.environ.get("SKILL_HEALTH_KILLS", "4"))
+KILLS = int(os.environ.get("SKILL_HEALTH_KILLS", "2"))
 TIME = "2026-03-01T00:00:00Z"
 CLUSTER = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 2,
