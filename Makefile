@@ -54,7 +54,7 @@ bench: $(STAMP)
 constraints:
 	rm -rf build/constraints
 	$(PYTHON) -m venv build/constraints
-	build/constraints/bin/python -m pip install --quiet --disable-pip-version-check '.[dev,bench,embed,acp,mcp,report,server]'
+	build/constraints/bin/python -m pip install --quiet --disable-pip-version-check '.[dev,bench,embed,acp,mcp,ray,report,server]'
 	build/constraints/bin/python -m pip freeze --exclude skill-health > constraints.txt
 	rm -rf build/constraints
 

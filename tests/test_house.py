@@ -58,6 +58,7 @@ EXTRAS = {
     **dict.fromkeys(("jinja2", "markupsafe", "vl_convert"), "skill_health.page"),
     **dict.fromkeys(("lsprotocol", "pygls"), "skill_health.server"),
     **dict.fromkeys(("anyio", "mcp"), "skill_health.mcp"),
+    "ray": "skill_health.executors",
 }
 
 

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 @collection_options
 @model_options
 @run_options
+@click.option(
+    "--reuse", metavar="RUN", default="", help="Take over answers of this run to the same questions to dated models."
+)
 @click.option("--batch", is_flag=True, help="Ask models in their providers' batches: cheaper, within a day.")
 @click.option("--cancel-batches", is_flag=True, help="Cancel the batches of a run, and keep what is done of them.")
 @shard_option
@@ -86,6 +89,7 @@ def _run(given: RouterOptions, repeated: RouterManifest | None, executor: Execut
         concurrency=given.concurrency,
         shard=given.shard,
         executor=executor,
+        reuse=given.reuse,
     )
     if repeated:
         refuse_other_inputs(record_values(repeated), prepared.place.manifest)

@@ -276,7 +276,12 @@ def contrast(
             not_testable=len(untested),
         ),
         differences=tuple(differences(run, baseline)),
-        cautions=(*_trust(run, baseline, both), *_gaps(run, baseline, both), *_unlisted(run, baseline, common)),
+        cautions=(
+            *_trust(run, baseline, both),
+            *_taken(run, baseline),
+            *_gaps(run, baseline, both),
+            *_unlisted(run, baseline, common),
+        ),
         models=compared,
         lost=tuple(losses(compared, max_loss, sweep.testable if sweep else len(common) - len(untested))),
         powerless=powerless(compared),
@@ -358,6 +363,14 @@ def _trust(run: RouterRun, baseline: RouterRun, both: list[tuple[ModelScores, Mo
         old, new = before.resolved, after.resolved
         if spec == before.model.spec and old and new and old != new:
             yield f"{spec} is another model now: {', '.join(old)} -> {', '.join(new)}"
+
+
+def _taken(run: RouterRun, baseline: RouterRun) -> Iterator[str]:
+    """Which answers of the run cannot differ from those of the baseline, as they are the same."""
+    same = {result.key for result in baseline.results if result.scored}
+    taken = sum(result.taken_from == baseline.run_id and result.key in same for result in run.results)
+    if taken:
+        yield f"{taken:,} answers of {run.run_id} were taken over from {baseline.run_id}: they are the same, and no evidence of anything"
 
 
 def _gaps(run: RouterRun, baseline: RouterRun, both: list[tuple[ModelScores, ModelScores]]) -> Iterator[str]:

@@ -70,6 +70,7 @@ class RouterOptions:
     quiet: bool = False
     shard: Shard | None = None
     executor: str = "local"
+    reuse: str = ""
     named: str = ""
     no_resume: bool = False
     time: datetime | None = None

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from msgspec import structs
+
 from skill_health.bench.budget import add_known, beyond_caps
 from skill_health.bench.prices import PriceTable, Rates, TieredPrice, price_table
-from skill_health.bench.run_folder import RunLocation, find_place, revision_of
+from skill_health.bench.run_folder import RunLocation, find_place, find_run, revision_of
 from skill_health.discovery.hosts import hosts
 from skill_health.documents._record import convert_record, record_values
 from skill_health.documents.router_manifest import FrozenSelection, LabelGap, MissedPrompt, RouterManifest
+from skill_health.documents.router_result import RoutingResult
 from skill_health.executors._api import Executor
 from skill_health.executors.shards import Shard
 from skill_health.router.inputs import RouterInputs, load_inputs
@@ -35,7 +38,7 @@ from skill_health.router.routers import lexical_tfidf
 from skill_health.router.routers._api import Setup
 from skill_health.router.routers._local import LocalRouter, in_order, indexed
 from skill_health.router.run.run import Reserve
-from skill_health.router.runs import OF_ROUTER
+from skill_health.router.runs import OF_ROUTER, ROUTER, load_run
 from skill_health.router.splits import TEST, TRAIN
 from skill_health.router.template import load_template
 from skill_health.text.similarity import STOP, terms, vectors
@@ -117,7 +120,10 @@ def _weightiest(lacking: dict[str, float], texts: Iterable[str]) -> tuple[str, .
 
 @dataclass(frozen=True, slots=True)
 class PreparedSweep:
-    """A run that can begin. `train` are the prompts that thresholds were chosen on; `keys` are kept out of files."""
+    """A run that can begin. `train` are the prompts that thresholds were chosen on; `keys` are kept out of files.
+
+    `reused` are answers of another run.
+    """
 
     plan: RouterPlan
     place: RunLocation
@@ -127,6 +133,7 @@ class PreparedSweep:
     reserve: Reserve
     keys: tuple[str, ...]
     reports: str
+    reused: Mapping[Key, RoutingResult] = field(default_factory=dict)
 
 
 def prepare(
@@ -143,12 +150,13 @@ def prepare(
     concurrency: int | None = None,
     shard: Shard | None = None,
     executor: Executor | None = None,
+    reuse: str = "",
 ) -> PreparedSweep:
     """Open the models, freeze what is asked, and find its folder.
 
     That is the run that is `named`, else an unfinished one of the same identity (not when `anew`), else a new one.
-    Nothing is written and nobody is asked; `keyless` models never can be. An `executor` computes what is local. Raises
-    UsageError for everything that the user can fix.
+    Nothing is written and nobody is asked; `keyless` models never can be. An `executor` computes what is local. Answers
+    of the run `reuse` to the same questions are taken over. Raises UsageError for everything that the user can fix.
     """
     routing = inputs.config.router
     template, prices = load_template(choices.template), price_table(routing)
@@ -157,13 +165,24 @@ def prepare(
     plan = RouterPlan(inputs.catalogue, inputs.prompts, models, choices, template, retrieval)
     keys = secrets_of(models)
     manifest = to_manifest(plan, routing, prices, selection, revision_of(inputs.root, reports), _gaps(plan))
+    donor = load_run(find_run(reuse, reports, ROUTER)) if reuse else None
+    if donor:
+        manifest = structs.replace(manifest, reuses=donor.run_id)
     place = find_place(reports, record_values(manifest), time, OF_ROUTER, named, anew, keys, shard)
     if place.stored is not None:
         plan = replace(plan, models=with_prices_of(models, convert_record(place.stored, RouterManifest)))
     earlier = read_earlier(reports, [model.spec for model in plan.models if model.wired], choices.mode)
     done = {(str(name), str(spec), int(number)) for name, spec, number in place.settled}
+    reused: Mapping[Key, RoutingResult] = {}
+    taken: tuple[str, ...] = ()
+    if donor:
+        from skill_health.router.plan.reuse import find_reusable
+
+        reused, taken = find_reusable(donor, plan, manifest)
+        done |= reused.keys()
     known = hosts(inputs.config.listing)
     notes = [
+        *taken,
         *check_contexts(plan, prices, earlier, known),
         *study_notes(plan, train),
         *_retrieval_note(plan),
@@ -172,7 +191,7 @@ def prepare(
         *_savings_notes(plan, prices, earlier, done),
     ]
     told = forecast_plan(plan, prices.version, earlier, notes, done, concurrency)
-    return PreparedSweep(plan, place, train, prices, told, reservations(earlier), keys, reports)
+    return PreparedSweep(plan, place, train, prices, told, reservations(earlier), keys, reports, reused)
 
 
 def _gaps(plan: RouterPlan) -> tuple[LabelGap, ...]:

@@ -110,6 +110,7 @@ class _CheckedRunner(RouterRunner):
         super().__init__(prepared.plan, journal, budget, prepared.reserve)
         self.verdicts = () if terms.checked and self.left() else stored_verdicts(journal.folder)
         self._prepared, self._options, self.cancelling = prepared, terms, terms.cancel_batches
+        self.reused = prepared.reused
 
     @property
     def spent(self) -> float | None:

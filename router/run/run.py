@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from msgspec.structs import replace
 
 from skill_health.bench.budget import AttemptMeter, Budget
 from skill_health.bench.journal import Journal
+from skill_health.bench.run.conduct import RunTerms
 from skill_health.bench.run.questions import ModelQuestion, ModelRunner
 from skill_health.bench.run.schedule import GRACE
 from skill_health.documents._record import record_values
@@ -30,10 +32,12 @@ class RouterRunner(ModelRunner[PlannedCall]):
     """One run, or what is left of it.
 
     `reserve` says what one request can cost at most, in dollars; `cancelling` that batches are to be cancelled.
+    `reused` are answers of another run.
     """
 
     ATTEMPT = RoutingAttempt
     cancelling = False
+    reused: Mapping[Key, RoutingResult] = MappingProxyType({})
 
     def __init__(
         self,
@@ -52,6 +56,12 @@ class RouterRunner(ModelRunner[PlannedCall]):
     def keys(self) -> Iterator[Key]:
         """The keys of all calls in the order of the finished results."""
         return self.plan.keys()
+
+    async def take_over(self, terms: RunTerms) -> None:
+        """Write down the answers of another run that are wanted."""
+        for key, result in self.reused.items():
+            if self.wants(key):
+                await self.journal.add(record_values(result))
 
     async def run(self, concurrency: int, grace: float = GRACE) -> None:
         """Make every call that has no result yet."""

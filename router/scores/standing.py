@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
+from msgspec import UNSET
+
 from skill_health import stats
 from skill_health.documents._record import Figure
 from skill_health.documents.router_manifest import RouterManifest
@@ -67,6 +69,9 @@ def _notes(sheet: RunScores, manifest: RouterManifest) -> Iterator[str]:
         )
     if manifest.imported:
         yield "These are the results of another program, read again by the rules of this one."
+    if taken := [result for column in sheet.columns for result in column.results if result.taken_from is not UNSET]:
+        whose = sorted({str(result.taken_from) for result in taken})
+        yield f"{count(len(taken), 'answer')} to the same questions taken over from {', '.join(whose)}: nobody was asked again."
     simulated = [model.spec for model in facts.models if model.kind == "simulated"]
     if simulated:
         yield f"Simulated, no model of anybody's: {', '.join(simulated)}. Such figures say something about this tool only."

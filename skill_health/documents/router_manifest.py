@@ -74,6 +74,8 @@ class RouterManifest(OpenRecord, frozen=True, kw_only=True, omit_defaults=False)
     """Skills whose files say what their descriptions lack."""
     retrieval: FrozenRetrieval | UnsetType = UNSET
     """What was retrieved for each prompt, where a model sees only that."""
+    reuses: RunIdText | UnsetType = UNSET
+    """The run whose answers to the same questions were taken over; only where one was named."""
     batch: bool | UnsetType = UNSET
     """True where the models of providers were asked in batches."""
 

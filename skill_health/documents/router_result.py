@@ -61,6 +61,8 @@ class RoutingResult(OpenRecord, frozen=True, omit_defaults=False):
     """What all attempts cost; null where no price or no usage is known."""
     error: str = ""
     """Why there is no answer, in one line."""
+    taken_from: str | UnsetType = UNSET
+    """The run that paid for the answer, where it was taken over; only there."""
     batch: str | UnsetType = UNSET
     """Our name of the batch that the last attempt was part of, as in batches.jsonl; only there."""
 

@@ -122,9 +122,10 @@ def _add(archive: tarfile.TarFile, top: str, path: str) -> None:
         entry.mtime = entry.uid = entry.gid = 0
         entry.uname = entry.gname = ""
         if entry.isreg() or entry.islnk():
-            entry.type, entry.linkname, entry.size = tarfile.REGTYPE, "", os.path.getsize(path)
-            with open(path, "rb") as file:
-                archive.addfile(entry, file)
+            entry.type, entry.linkname = tarfile.REGTYPE, ""
+            data = read_whole(path, _MOST_BYTES)
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
         else:
             archive.addfile(entry)
 

@@ -156,7 +156,7 @@ class Made:
 def make_up(monkeypatch: pytest.MonkeyPatch, trial: Trial, ask: Ask | None = None) -> None:
     """Have `effectiveness run` make its trials up; agents are asked nothing, or answer as `ask` says."""
     parts = conduct.RunParts(trial, ask or honest, problems, build_report)
-    monkeypatch.setattr(conduct, "parts", lambda: parts)
+    monkeypatch.setattr(conduct, "parts", lambda *_: parts)
 
 
 def only_read(monkeypatch: pytest.MonkeyPatch) -> None:

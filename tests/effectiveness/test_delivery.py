@@ -285,7 +285,7 @@ def test_five_cases_give_their_contrasts(tmp_path: Path, monkeypatch: pytest.Mon
     root = write_collection(tmp_path / "c", 8, 0)
     monkeypatch.chdir(root)
     trial = Made("target=0.6,compiled=-0.4,hint=0.3")
-    monkeypatch.setattr(conduct, "parts", lambda: conduct.RunParts(trial, honest, lambda *_: [], build_report))
+    monkeypatch.setattr(conduct, "parts", lambda *_: conduct.RunParts(trial, honest, lambda *_: [], build_report))
     words = ["run", "tasks", "--agents", "scripted", "--time", "2026-03-01T00:00:00Z", "--quiet", "--sandbox", "none"]
     more = ["--arms", "target", "--delivery", "files,compiled", "--hint", "also", "--reps", "1"]
     monkeypatch.setattr(preflight, "check_tasks", lambda found, *_: tuple(map(TaskCheck, found)))

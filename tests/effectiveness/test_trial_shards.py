@@ -135,6 +135,18 @@ def test_what_is_no_set_of_shards_is_refused_and_leaves_nothing(
 
 
 @pytest.mark.slow
+def test_no_link_of_a_shard_comes_along(parts: Path, tmp_path: Path) -> None:
+    shutil.copytree(parts, tmp_path / "parts")
+    found = shards_below(tmp_path / "parts")
+    trial = next((Path(found[0]) / "trials").iterdir())
+    (trial / "planted.txt").symlink_to("/etc/hostname")
+    (trial / "planted").symlink_to("/etc")
+    ended = merge(found, str(tmp_path / "out"))
+    there = Path(ended.folder) / "trials" / trial.name
+    assert (there / "verdict.json").exists() and not list(there.glob("planted*"))
+
+
+@pytest.mark.slow
 def test_what_a_shard_lacks_is_made_by_the_run_that_comes_of_them(
     nursery: Nursery, collection: Path, tmp_path: Path
 ) -> None:

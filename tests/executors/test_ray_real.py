@@ -316,8 +316,9 @@ def head(tmp_path: Path) -> Iterator[Callable[[], tuple[str, int]]]:
             env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
         begun.append(process)
-        deadline = time.monotonic() + 120
-        while time.monotonic() < deadline and not any("raylet" in line for line in below(process.pid).values()):
+        for _ in range(600):
+            if any("raylet" in line for line in below(process.pid).values()):
+                break
             time.sleep(0.2)
         time.sleep(3)
         return f"127.0.0.1:{port}", process.pid

@@ -140,7 +140,20 @@ def _write_lines(folder: str, name: str, records: Sequence[Mapping[str, Any]]) -
 
 
 def copy_beside(source: str, target: str, path: str) -> None:
-    """Copy a folder of a shard, such as that of a trial, to the same path of the merged run; nothing if it is gone."""
+    """Copy a folder of a shard, such as that of a trial, to the same path of the merged run; nothing if it is gone.
+
+    Links stay behind: none of ours are there, and those of others lead anywhere.
+    """
     with suppress(FileNotFoundError):
         os.makedirs(os.path.dirname(os.path.join(target, path)), exist_ok=True)
-        shutil.copytree(os.path.join(source, path), os.path.join(target, path), symlinks=True)
+        shutil.copytree(os.path.join(source, path), os.path.join(target, path), symlinks=True, ignore=_no_files)
+
+
+def _no_files(folder: str, names: list[str]) -> set[str]:
+    """What is neither a file nor a folder."""
+    paths = {name: os.path.join(folder, name) for name in names}
+    return {
+        name
+        for name, path in paths.items()
+        if os.path.islink(path) or not (os.path.isfile(path) or os.path.isdir(path))
+    }
