@@ -15,8 +15,8 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Awaitable, Callable
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from importlib import import_module
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -24,6 +24,7 @@ from skill_health.core.errors import AbortedError, UsageError
 from skill_health.core.files import blake2b
 from skill_health.core.forks import processors
 from skill_health.executors._api import WorkerLostError
+from skill_health.text.patterns import lazy
 
 _Result = TypeVar("_Result")
 TITLE = "Ray: workers of this machine, or of a cluster"
@@ -37,6 +38,22 @@ OURS = __name__.partition(".")[0]
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 _LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Under this name Ray keeps to the loopback address, which it does by itself on those systems alone."""
+
+
+_SECRET = lazy(r"(?i)KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
+_OF_RAY = "RAY_"
+
+
+@contextmanager
+def _secrets_aside() -> Iterator[None]:
+    """Start processes without the variables that are named as secrets are: no worker needs one."""
+    aside = {name: value for name, value in os.environ.items() if _SECRET.search(name) and not name.startswith(_OF_RAY)}
+    for name in aside:
+        del os.environ[name]
+    try:
+        yield
+    finally:
+        os.environ.update(aside)
 
 
 class _Shared(NamedTuple):
@@ -94,7 +111,12 @@ class RayExecutor:
         more: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
         if folders := _more_plugins():
             more["runtime_env"] = {"worker_process_setup_hook": _plugin_taker(folders)}
-        with open(os.devnull, "w", encoding="utf-8") as nothing, redirect_stdout(nothing), redirect_stderr(nothing):
+        with (
+            open(os.devnull, "w", encoding="utf-8") as nothing,
+            redirect_stdout(nothing),
+            redirect_stderr(nothing),
+            _secrets_aside(),
+        ):
             try:
                 if local:
                     workers = int(address or processors())
