@@ -31,6 +31,7 @@ JUDGING = ("judging",)
 ACTIVATION = ("activation",)
 LIBRARY = ("library", "library_curve")
 SETTLING = ("settling",)
+EXECUTORS = ("executors",)
 QUESTIONS = (
     *LINTER,
     *ROUTER,
@@ -46,6 +47,7 @@ QUESTIONS = (
     *ACTIVATION,
     *LIBRARY,
     *SETTLING,
+    *EXECUTORS,
 )
 NOT_MEASURED = "Not measured: "
 
