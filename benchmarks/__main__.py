@@ -31,7 +31,7 @@ JUDGING = ("judging",)
 ACTIVATION = ("activation",)
 LIBRARY = ("library", "library_curve")
 SETTLING = ("settling",)
-EXECUTORS = ("executors",)
+EXECUTORS = ("executors", "registries")
 QUESTIONS = (
     *LINTER,
     *ROUTER,
