@@ -50,7 +50,6 @@ def _shards(options: Options) -> Iterator[str]:
             tree.root,
             "merge",
             *files,
-            "--no-cache",
             "--format",
             "json",
             "--output",

@@ -24,7 +24,7 @@ from skill_health.router.compare.compare import ALPHA, COMPARED, pair, side_of
 from skill_health.router.plan.plan import Key
 from skill_health.router.plan.prepare import PreparedSweep
 from skill_health.router.routers._load import LOCAL
-from skill_health.router.run.conduct import AnsweredRun, RouterRunOptions, answer_prompts
+from skill_health.router.run.conduct import RouterRunOptions, answer_prompts
 from skill_health.router.runs import RouterRun, load_run
 from skill_health.router.scores.judge import ModelScores, RoutingRunFacts, read_facts
 from skill_health.router.scores.metrics import PRIMARY
@@ -59,6 +59,7 @@ def settle_sweep(
     Local routers are asked everything at once. Raises as `answer_prompts` does.
     """
     facts = read_facts(convert_record(prepared.place.manifest, RouterManifest))
+    planned = sum(model.replications for model in facts.models) * len(facts.prompts)
     tested = [model.spec for model in facts.models if model.kind != LOCAL]
     blocks = blocks_of(facts, before.facts)
     beyond: dict[str, frozenset[str]] = dict.fromkeys(tested, frozenset())
@@ -73,14 +74,15 @@ def settle_sweep(
             return SettledSweep(prepared)
         place = replace(prepared.place, others=frozenset(_keys_beyond(facts, beyond)))
         answered = answer_prompts(replace(prepared, place=place), terms, stream)
-        if answered.left:
-            return SettledSweep(prepared, ended=_unsettled(prepared.place.folder, answered))
+        if answered.left or answered.reason:
+            left = planned - len(answered.results)
+            ended = RunOutcome(prepared.place.folder, left, answered.reason, answered.capped)
+            return SettledSweep(prepared, ended=ended)
         prepared = replace(prepared, place=replace(prepared.place, stored=prepared.place.manifest))
         run = load_run(prepared.place.folder)
         settled = {each.model: each for each in settle_models(run, before, margin, [n for b in blocks for n in b])}
         if all(each.verdict != "open" for each in settled.values()):
             break
-    planned = sum(model.replications for model in facts.models) * len(facts.prompts)
     return SettledSweep(
         prepared,
         RouterSettlement(
@@ -95,10 +97,6 @@ def settle_sweep(
         ),
         untrusted=tuple(each.model for each in answered.verdicts if each.failed),
     )
-
-
-def _unsettled(folder: str, answered: AnsweredRun) -> RunOutcome:
-    return RunOutcome(folder, answered.left, answered.reason, answered.capped)
 
 
 def blocks_of(facts: RoutingRunFacts, before: RoutingRunFacts) -> list[list[str]]:

@@ -153,6 +153,27 @@ def test_a_cap_ends_it_and_the_same_command_goes_on(
 
 
 @pytest.mark.slow
+def test_an_interrupt_ends_it_after_the_block_too(
+    sweep: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was under way may come to its end, so that nothing of the block is left; nothing more is begun."""
+    assert sweep().returncode == 0
+    edit(tmp_path / "c")
+    (tmp_path / "played").mkdir()
+    (tmp_path / "played/sitecustomize.py").write_text(
+        "import dataclasses\n"
+        "from skill_health.router.compare import settle\n"
+        "asked = settle.answer_prompts\n"
+        "settle.answer_prompts = lambda *given: dataclasses.replace(asked(*given), reason='interrupted')\n",
+        "utf-8",
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "played"))
+    done = sweep("--settle", "0.01")
+    assert done.returncode == 130 and "interrupted" in done.stderr, done.stderr
+    assert done.asked < REPS * PROMPTS  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
 def test_the_question_is_about_all_prompts(sweep: Callable[..., subprocess.CompletedProcess[str]]) -> None:
     for more in (("--changed",), ("--since", "HEAD")):
         done = sweep("--settle", "0.1", *more)
