@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -80,7 +80,9 @@ class Nursery:
         child = int(self.process.stdout.readline())
         while kill_when is not None and not select.select([self.process.stdout], [], [], 0.001)[0]:
             if kill_when():
-                os.kill(child, signal.SIGKILL)
+                # It may have come to its end at just this moment, and then that is what it did.
+                with suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGKILL)
                 break
         return int(self.process.stdout.readline())
 
