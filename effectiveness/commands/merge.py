@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Put the shards of a run or a judging together, and report.")
 @merge_options
-@click.option(
-    "--format", "format_", type=click.Choice(["text", "md", "json"]), default="text", help="How to print the report."
-)
 def command(shards: tuple[str, ...], out: str | None, config_file: str | None, format_: str) -> int:
     """Put together what `effectiveness run --shard K/N` or `effectiveness judge --shard K/N` made on several machines.
 
@@ -28,7 +25,8 @@ def command(shards: tuple[str, ...], out: str | None, config_file: str | None, f
     from skill_health.core.extras import STATISTICS, require_modules
 
     require_modules("effectiveness merge", STATISTICS)
-    from skill_health.bench.journal import MANIFEST, read_manifest
+    from skill_health.bench.journal import read_manifest
+    from skill_health.bench.run_folder import folder_named
     from skill_health.discovery.roots import reports_folder
     from skill_health.effectiveness.commands.run import print_outcome
     from skill_health.effectiveness.run.conduct import merge
@@ -37,10 +35,10 @@ def command(shards: tuple[str, ...], out: str | None, config_file: str | None, f
 
     root, config = configure((os.curdir,), config_file, {})
     reports = reports_folder(out, root, config)
-    first = os.path.dirname(shards[0]) if os.path.basename(shards[0]) == MANIFEST else shards[0]
-    if (kind := str(read_manifest(first).get("kind"))) == KIND:
+    first = read_manifest(folder_named(shards[0]))
+    if first.get("kind") == KIND:
         return print_outcome(merge(shards, reports), format_)
-    return _merge_judging(shards, kind, str(read_manifest(first).get("of_run")), reports, format_)
+    return _merge_judging(shards, str(first.get("kind")), str(first.get("of_run")), reports, format_)
 
 
 def _merge_judging(shards: Sequence[str], kind: str, run: str, reports: str, format_: str) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from typing import Any
 
 from skill_health.core.errors import AbortedError
 
@@ -44,6 +45,13 @@ async def _listen(accept: Accept, socket: str, host: str, limit: int) -> asyncio
     server = await asyncio.start_unix_server(accept, socket)
     os.chmod(socket, 0o600)
     return server
+
+
+def begin_task(tasks: set[asyncio.Task[None]], work: Coroutine[Any, Any, None]) -> None:
+    """Do the work of a connection beside everything else, as one of the tasks for as long as it takes."""
+    task = asyncio.ensure_future(work)
+    tasks.add(task)
+    task.add_done_callback(tasks.discard)
 
 
 @contextlib.asynccontextmanager

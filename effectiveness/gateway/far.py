@@ -20,7 +20,7 @@ from secrets import token_hex
 import msgspec
 
 from skill_health.effectiveness.gateway._api import GatewayLimits, GatewayTrace, Upstream
-from skill_health.effectiveness.gateway._sockets import ended, listening, pass_on
+from skill_health.effectiveness.gateway._sockets import begin_task, ended, listening, pass_on
 from skill_health.effectiveness.gateway.server import Gateway
 from skill_health.effectiveness.sandbox._run import SandboxError
 
@@ -91,9 +91,7 @@ class _FarEnd:
 
     def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve a connection."""
-        task = asyncio.ensure_future(self._serve(reader, writer))
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
+        begin_task(self.tasks, self._serve(reader, writer))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         handed_on = False
@@ -172,9 +170,7 @@ async def borrow_line(line: FarLine, wish: LineWish, socket: str = "") -> AsyncI
                 back.close()
 
         def accept(near: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
-            task = asyncio.ensure_future(connect(near, back))
-            tasks.add(task)
-            task.add_done_callback(tasks.discard)
+            begin_task(tasks, connect(near, back))
 
         async with ended(tasks), listening(accept, socket, "the agent's way to its model") as port:
             borrowed = BorrowedLine(port)

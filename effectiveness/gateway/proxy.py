@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from skill_health.effectiveness.gateway._sockets import ended, listening, pass_on
+from skill_health.effectiveness.gateway._sockets import begin_task, ended, listening, pass_on
 from skill_health.effectiveness.tasks._image import NetworkGrant
 
 PORT = 8182
@@ -72,9 +72,7 @@ async def open_proxy(grant: NetworkGrant | None, socket: str) -> AsyncIterator[P
         if len(tasks) >= _CONNECTIONS:
             writer.transport.abort()
             return
-        task = asyncio.ensure_future(_serve(reader, writer, grant, trace))
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
+        begin_task(tasks, _serve(reader, writer, grant, trace))
 
     async with ended(tasks), listening(accept, socket, "the proxy"):
         yield trace

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Collection
 
-from skill_health.effectiveness.gateway._sockets import ended, listening, pass_on
+from skill_health.effectiveness.gateway._sockets import begin_task, ended, listening, pass_on
 
 _TLS = 443
 _LONGEST = 8 << 10
@@ -37,9 +37,7 @@ async def open_tunnel(domains: Collection[str], socket: str = "") -> AsyncIterat
         writer.close()
 
     def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.ensure_future(accept(reader, writer))
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
+        begin_task(tasks, accept(reader, writer))
 
     async with ended(tasks), listening(begin, socket, "the agent's way out") as port:
         yield port

@@ -11,9 +11,6 @@ from skill_health.bench.command_line import merge_options
 
 @click.command(short_help="Put the shards of a run together, and report.")
 @merge_options
-@click.option(
-    "--format", "format_", type=click.Choice(["text", "md", "json"]), default="text", help="How to print the report."
-)
 def command(shards: tuple[str, ...], out: str | None, config_file: str | None, format_: str) -> int:
     """Put together what `router run --shard K/N` made on several machines: each SHARD is the folder of one part.
 

@@ -51,7 +51,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     command collects them. With --from a run is repeated as its manifest says, if all that it rests on
     is as it was; what is not is named.
     """
-    from skill_health.executors._load import open_executor
+    from skill_health.executors._load import LOCAL, open_executor
     from skill_health.router.plan.choices import RouterOptions, narrow
 
     given = RouterOptions(paths=paths, **options)
@@ -60,7 +60,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
     repeated = _repeated(given) if given.repeated else None
     if repeated:
         given = narrow(given, repeated)
-    with open_executor(given.executor) as executor:
+    with open_executor(LOCAL if given.dry_run else given.executor) as executor:
         return _run(given, repeated, executor)
 
 

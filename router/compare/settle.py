@@ -26,7 +26,7 @@ from skill_health.router.plan.prepare import PreparedSweep
 from skill_health.router.routers._load import LOCAL
 from skill_health.router.run.conduct import RouterRunOptions, answer_prompts
 from skill_health.router.runs import RouterRun, load_run
-from skill_health.router.scores.judge import ModelScores, RoutingRunFacts, read_facts
+from skill_health.router.scores.judge import ModelScores, RoutingRunFacts, judge, read_facts
 from skill_health.router.scores.metrics import PRIMARY
 from skill_health.stats.hypothesis_tests import anytime_interval, anytime_p
 from skill_health.text.blocks import Block, Sentence, Table, TitleBlock
@@ -60,17 +60,14 @@ def settle_sweep(
     """
     facts = read_facts(convert_record(prepared.place.manifest, RouterManifest))
     planned = sum(model.replications for model in facts.models) * len(facts.prompts)
-    tested = [model.spec for model in facts.models if model.kind != LOCAL]
     blocks = blocks_of(facts, before.facts)
-    beyond: dict[str, frozenset[str]] = dict.fromkeys(tested, frozenset())
+    question = _Question(facts, before, margin, [name for block in blocks for name in block])
+    unsettled = list(question.models)
+    beyond: dict[str, frozenset[str]] = {}
     """The prompts that a model is not asked."""
-    settled: Mapping[str, SettledRouter] = {}
     for number in range(1, len(blocks) + 1):
-        later = frozenset(name for block in blocks[number:] for name in block)
-        for spec in tested:
-            if spec not in settled or settled[spec].verdict == "open":
-                beyond[spec] = later
-        if number == len(blocks) and not any(beyond.values()):
+        beyond |= dict.fromkeys(unsettled, frozenset(name for block in blocks[number:] for name in block))
+        if not any(beyond.values()):
             return SettledSweep(prepared)
         place = replace(prepared.place, others=frozenset(_keys_beyond(facts, beyond)))
         answered = answer_prompts(replace(prepared, place=place), terms, stream)
@@ -79,21 +76,21 @@ def settle_sweep(
             ended = RunOutcome(prepared.place.folder, left, answered.reason, answered.capped)
             return SettledSweep(prepared, ended=ended)
         prepared = replace(prepared, place=replace(prepared.place, stored=prepared.place.manifest))
-        run = load_run(prepared.place.folder)
-        settled = {each.model: each for each in settle_models(run, before, margin, [n for b in blocks for n in b])}
-        if all(each.verdict != "open" for each in settled.values()):
+        columns = [each for each in judge(facts, answered.results).columns if each.model.spec in question.models]
+        unsettled = [each.model.spec for each in columns if question.verdict_on(each) == "open"]
+        if not unsettled:
             break
     return SettledSweep(
         prepared,
         RouterSettlement(
             schema="skill-health/router-settlement/1",
-            run=side_of(run),
+            run=side_of(load_run(prepared.place.folder)),
             baseline=side_of(before),
             margin=margin,
             alpha=ALPHA,
-            calls=len(run.results),
+            calls=len(answered.results),
             planned=planned,
-            models=tuple(settled.values()),
+            models=tuple(map(question.settle, columns)),
         ),
         untrusted=tuple(each.model for each in answered.verdicts if each.failed),
     )
@@ -104,7 +101,7 @@ def blocks_of(facts: RoutingRunFacts, before: RoutingRunFacts) -> list[list[str]
 
     Those that tell nothing about the question come last, in the last block.
     """
-    telling = set(agreeing(facts, before)) - facts.untested.keys() - before.untested.keys()
+    telling = telling_prompts(facts, before)
     clusters: defaultdict[int, list[str]] = defaultdict(list)
     for name in facts.prompts:
         clusters[facts.clusters[name]].append(name)
@@ -118,6 +115,11 @@ def blocks_of(facts: RoutingRunFacts, before: RoutingRunFacts) -> list[list[str]
     return blocks
 
 
+def telling_prompts(facts: RoutingRunFacts, before: RoutingRunFacts) -> set[str]:
+    """The prompts that ask and expect the same in both runs, and have a right answer to count."""
+    return set(agreeing(facts, before)) - facts.untested.keys() - before.untested.keys()
+
+
 def _keys_beyond(facts: RoutingRunFacts, beyond: Mapping[str, frozenset[str]]) -> Iterator[Key]:
     for model in facts.models:
         for name in beyond.get(model.spec, ()):
@@ -125,49 +127,59 @@ def _keys_beyond(facts: RoutingRunFacts, beyond: Mapping[str, frozenset[str]]) -
                 yield name, model.spec, replication
 
 
-def settle_models(run: RouterRun, before: RouterRun, margin: float, order: Sequence[str]) -> Iterator[SettledRouter]:
-    """What is settled for each model that was asked, from the prompts that both runs have, in their order."""
-    old = {column.model.spec: column for column in before.sheet.columns}
-    tested = [column for column in run.sheet.columns if column.model.kind != LOCAL and column.model.spec in old]
-    places = {name: at for at, name in enumerate(order)}
-    common = set(agreeing(run.facts, before.facts))
-    whole = {run.facts.clusters[name] for name in common - run.facts.untested.keys() - before.facts.untested.keys()}
-    for column in tested:
-        yield _settle(old[column.model.spec], column, common, places, margin, ALPHA / len(tested), len(whole))
+class _Question:
+    """Has top-1 fallen by more than `margin`? With what of the baseline tells; prompts are looked at in an order.
 
+    It is put of `models`: those that both runs ask, but for local routers.
+    """
 
-def _settle(
-    before: ModelScores, after: ModelScores, common: set[str], places: Mapping[str, int], margin: float, alpha: float,
-    of: int,
-) -> SettledRouter:  # fmt: skip
-    there = Counter(result.prompt_id for result in after.results)
-    pairs = [
-        each
-        for each in pair(before, after, common)
-        # A prompt of which some calls are there yet would count by those that came first.
-        if there[each.prompt.prompt_id] >= after.model.replications
-    ]
-    units: dict[int, list[float]] = {}
-    for each in sorted(pairs, key=lambda each: places[each.prompt.prompt_id]):
-        units.setdefault(each.cluster, []).append(each.by(COMPARED[PRIMARY][1]))
-    values = [fmean(differences) for differences in units.values()]
-    verdict: SettledVerdict = "open"
-    low = high = None
-    if values:
-        above, below = anytime_p(values, -margin, -1.0, 1.0)
-        verdict = "kept" if above <= alpha / 2 else "lost" if below <= alpha / 2 else "open"
-        low, high = (round(end, _DIGITS) for end in anytime_interval(values, alpha, -1.0, 1.0))
-    return SettledRouter(
-        model=after.model.spec,
-        verdict=verdict,
-        prompts=len(pairs),
-        clusters=len(values),
-        moved=sum(round(value, _DIGITS) != 0 for value in values),
-        of=of,
-        difference=round(fmean(values), _DIGITS) if values else None,
-        low=low,
-        high=high,
-    )
+    def __init__(self, facts: RoutingRunFacts, before: RouterRun, margin: float, order: Sequence[str]) -> None:
+        self._old = {column.model.spec: column for column in before.sheet.columns}
+        self.models = tuple(each.spec for each in facts.models if each.kind != LOCAL and each.spec in self._old)
+        self._margin, self._alpha = margin, ALPHA / max(1, len(self.models))
+        self._places = {name: at for at, name in enumerate(order)}
+        self._common = telling_prompts(facts, before.facts)
+        self._of = len({facts.clusters[name] for name in self._common})
+
+    def verdict_on(self, column: ModelScores) -> SettledVerdict:
+        """What is settled of a model."""
+        return self._verdict(self._differences(column)[1])
+
+    def settle(self, column: ModelScores) -> SettledRouter:
+        """What is settled of a model, and on what it rests."""
+        prompts, values = self._differences(column)
+        low = high = None
+        if values:
+            low, high = (round(end, _DIGITS) for end in anytime_interval(values, self._alpha, -1.0, 1.0))
+        return SettledRouter(
+            model=column.model.spec,
+            verdict=self._verdict(values),
+            prompts=prompts,
+            clusters=len(values),
+            moved=sum(round(value, _DIGITS) != 0 for value in values),
+            of=self._of,
+            difference=round(fmean(values), _DIGITS) if values else None,
+            low=low,
+            high=high,
+        )
+
+    def _verdict(self, values: Sequence[float]) -> SettledVerdict:
+        above, below = anytime_p(values, -self._margin, -1.0, 1.0)
+        return "kept" if above <= self._alpha / 2 else "lost" if below <= self._alpha / 2 else "open"
+
+    def _differences(self, after: ModelScores) -> tuple[int, list[float]]:
+        """How many prompts both runs asked to the end, and the differences of their clusters in their order."""
+        there = Counter(result.prompt_id for result in after.results)
+        pairs = [
+            each
+            for each in pair(self._old[after.model.spec], after, self._common)
+            # A prompt of which some calls are there yet would count by those that came first.
+            if there[each.prompt.prompt_id] >= after.model.replications
+        ]
+        units: dict[int, list[float]] = {}
+        for each in sorted(pairs, key=lambda each: self._places[each.prompt.prompt_id]):
+            units.setdefault(each.cluster, []).append(each.by(COMPARED[PRIMARY][1]))
+        return len(pairs), [fmean(differences) for differences in units.values()]
 
 
 def settlement_blocks(found: RouterSettlement) -> Iterator[Block]:

@@ -67,18 +67,13 @@ def find_reusable(donor: RouterRun, plan: RouterPlan, manifest: RouterManifest) 
 def _other_questions(then: RouterManifest, now: RouterManifest) -> str:
     """Why no question of one run is one of the other; "" where some may be."""
     parts = (
-        ("the skills as they are listed", then.hashes.get("catalogue"), now.hashes.get("catalogue")),
-        ("the template", then.template.digest, now.template.digest),
-        ("the mode", then.mode, now.mode),
-        ("the orders", (then.orders, then.seed), (now.orders, now.seed)),
-        ("what is retrieved", then.retrieval is UNSET, now.retrieval is UNSET),
+        ("the skills as they are listed differ", then.hashes.get("catalogue"), now.hashes.get("catalogue")),
+        ("the template differs", then.template.digest, now.template.digest),
+        ("the mode differs", then.mode, now.mode),
+        ("the orders differ", (then.orders, then.seed), (now.orders, now.seed)),
+        ("what is retrieved differs", then.retrieval, now.retrieval),
     )
-    other = [name for name, old, new in parts if old is None or old != new]
-    if then.retrieval is not UNSET and now.retrieval is not UNSET and not other:
-        other = [] if then.retrieval == now.retrieval else ["what is retrieved"]
-    return (
-        f"{other[0]} differ{'s' * (other[0] not in ('the skills as they are listed', 'the orders'))}" if other else ""
-    )
+    return next((what for what, old, new in parts if old is None or old != new), "")
 
 
 def _asked(model: FrozenRouter) -> object:

@@ -8,12 +8,11 @@ from types import ModuleType
 from typing import Any
 
 from skill_health.documents.router_manifest import Prompt
-from skill_health.executors._api import Executor, WorkerLostError
+from skill_health.executors._api import Executor, WorkerLostError, call_again
 from skill_health.router.records import ListedSkill, Reply, RoutingRequest
 from skill_health.router.routers._api import Router, Setup
 from skill_health.router.routers._load import open_setup
 
-_TRIES = 3
 _MOST_OPEN = 4
 
 
@@ -50,14 +49,11 @@ class FarRouter:
         names = frozenset(skill.name for skill in request.skills)
         # All skills are there already.
         given = None if names == self._names else sorted(names)
-        for _ in range(_TRIES):
-            try:
-                return await self._executor.call(
-                    _answer, self._opening, request.prompt, request.replication, request.attempt, given
-                )
-            except WorkerLostError as error:
-                why = str(error)
-        return Reply("provider_error", requests=0, error=f"the worker was lost: {why}")
+        asked = request.prompt, request.replication, request.attempt, given
+        try:
+            return await call_again(self._executor, _answer, self._opening, *asked)
+        except WorkerLostError as error:
+            return Reply("provider_error", requests=0, error=f"the worker was lost: {error}")
 
     async def close(self) -> None:
         """Close the near one."""

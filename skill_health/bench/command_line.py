@@ -148,6 +148,7 @@ merge_options = all_of((
     click.argument("shards", nargs=-1, required=True, metavar="SHARD..."),
     click.option("--out", metavar="DIR", help="Folder of the reports that the run goes to (from the configuration, else reports)."),
     click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found."),
+    click.option("--format", "format_", type=click.Choice(["text", "md", "json"]), default="text", help="How to print the report."),
 ))  # fmt: skip
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -26,7 +28,7 @@ from skill_health.bench.manifest import differences, identity
 from skill_health.bench.redact import redacted
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import SkillHealthError, UsageError
-from skill_health.core.files import open_binary
+from skill_health.core.files import open_binary, sync_folder
 from skill_health.core.validation import problems
 from skill_health.discovery.changes import Revision, read_revision
 from skill_health.discovery.roots import stay_inside
@@ -124,6 +126,7 @@ def find_place(
     the named run is a different one, or if a manifest is damaged.
     """
     safe: dict[str, Any] = json.loads(redacted(to_json(manifest), secrets))
+    others = _others(kind, safe, shard)
     if named:
         folder = find_run(named, reports, kind.name)
         stored, found = _stored(kind, folder, safe)
@@ -131,16 +134,16 @@ def find_place(
             raise UsageError(f"{folder} cannot be resumed, since it is not the same run: {'; '.join(found)}")
         if shard and not os.path.basename(os.path.abspath(folder)).endswith(shard.suffix):
             raise UsageError(f"{folder} is not shard {shard} of its run: its name would end in {shard.suffix}")
-        return RunLocation(folder, kind, safe, stored, _done(kind, folder, stored), _others(kind, safe, shard))
+        return RunLocation(folder, kind, safe, stored, _done(kind, folder, stored), others)
     mark = f"{identity(safe)[:8]}{shard.suffix if shard else ''}"
     runs = runs_folder(reports, kind.name)
     for name in () if anew else run_ids(reports, kind.name):
         folder = os.path.join(runs, name)
         if name.endswith(f"-{mark}") and (begun := _unfinished(kind, folder, safe)) is not None:
-            return RunLocation(folder, kind, safe, begun, _done(kind, folder, begun), _others(kind, safe, shard))
+            return RunLocation(folder, kind, safe, begun, _done(kind, folder, begun), others)
     name = new_name(runs, time, mark)
     fresh = {**safe, "run_id": name, "created": f"{time:%Y-%m-%dT%H:%M:%SZ}"}
-    return RunLocation(os.path.join(runs, name), kind, fresh, others=_others(kind, safe, shard))
+    return RunLocation(os.path.join(runs, name), kind, fresh, others=others)
 
 
 def _others(kind: Kind, manifest: Record, shard: Shard | None) -> frozenset[Key]:
@@ -218,12 +221,32 @@ def runs_folder(reports: str, kind: str) -> str:
     return stay_inside(os.path.join(reports, kind), reports)
 
 
+def folder_named(name: str) -> str:
+    """The folder of a run that is given as that, or as the manifest in it."""
+    return os.path.dirname(name) if os.path.basename(name) == MANIFEST else name
+
+
+@contextmanager
+def growing_folder(target: str) -> Iterator[str]:
+    """A folder beside the target that becomes it in the end, or goes. Raises OSError."""
+    above = os.path.dirname(os.path.abspath(target))
+    os.makedirs(above, exist_ok=True)
+    half = tempfile.mkdtemp(prefix=TEMPORARY, dir=above)
+    try:
+        yield half
+        os.chmod(half, 0o755)
+        os.rename(half, target)
+        sync_folder(above)
+    finally:
+        shutil.rmtree(half, ignore_errors=True)
+
+
 def find_run(name: str, reports: str, kind: str) -> str:
     """Find the folder of a run given by its id, its folder or its manifest, or as "last" for the latest in the reports.
 
     Raises UsageError with similar ids.
     """
-    given = os.path.dirname(name) if os.path.basename(name) == MANIFEST else name
+    given = folder_named(name)
     if name and os.path.isfile(os.path.join(given, MANIFEST)):
         return given
     below = os.path.join(runs_folder(reports, kind), name)

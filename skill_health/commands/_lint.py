@@ -178,7 +178,12 @@ def _check_paths(paths: tuple[str, ...], options: LintOptions, shards: Sequence[
                 return FINDINGS
             echo("skill-health: no fix to show\n", err=True)
             return CLEAN
-    return _report(paths, root, config, options, shards)
+    if options.executor == LintOptions.executor:
+        return _report(paths, root, config, options, shards)
+    from skill_health.lint.spread import checked_parts
+
+    with checked_parts(options.executor, paths, root, config) as parts:
+        return _report(paths, root, config, options, parts)
 
 
 # What of a shard its findings depend on; all else is for the run that merges them.
@@ -261,12 +266,6 @@ def _judge_change(paths: Sequence[str], options: LintOptions) -> int | None:
 def _report(paths: Sequence[str], root: str, config: Config, options: LintOptions, shards: Sequence[str]) -> int:
     from skill_health.lint.pipeline import lint
 
-    if options.executor != LintOptions.executor:
-        from skill_health.lint.spread import checked_parts
-
-        local = LintOptions(**{**vars(options), "executor": LintOptions.executor})
-        with checked_parts(options.executor, paths, root, config) as parts:
-            return _report(paths, root, config, local, parts)
     score = options.score or bool(options.report) or config.fail_under > 0 or options.write_baseline is not None
     as_of = options.as_of or date.today()
     facts = score or options.check_urls

@@ -17,6 +17,10 @@ from typing import Any, Protocol, TypeVar
 _Result = TypeVar("_Result")
 
 
+LOOPBACK = "127.0.0.1"
+"""The `host` of an executor whose workers are processes of this machine."""
+
+
 class WorkerLostError(Exception):
     """A worker ended before its work did, which somebody else may do."""
 
@@ -43,6 +47,23 @@ class Executor(Protocol):
 
     def close(self) -> None:
         """Let the workers go."""
+
+
+TRIES = 3
+"""How often a piece of work is begun whose workers are lost."""
+
+
+async def call_again(executor: Executor, work: Callable[..., Awaitable[_Result]], *arguments: Any) -> _Result:
+    """What `call` gives, from another worker where one is lost, for work that may be done twice.
+
+    Raises WorkerLostError where too many are.
+    """
+    for _ in range(TRIES - 1):
+        try:
+            return await executor.call(work, *arguments)
+        except WorkerLostError:
+            continue
+    return await executor.call(work, *arguments)
 
 
 class ExecutorModule(Protocol):

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from skill_health.core.errors import AbortedError, UsageError
 from skill_health.core.files import blake2b
 from skill_health.core.forks import processors
-from skill_health.executors._api import WorkerLostError
+from skill_health.executors._api import LOOPBACK, WorkerLostError
 from skill_health.text.patterns import lazy
 
 _Result = TypeVar("_Result")
@@ -32,7 +32,6 @@ EXTRA = "ray"
 IMPORTS = ("ray",)
 PATIENCE = 20.0
 """Seconds that a piece of work has to end when it is cancelled, before its worker is killed."""
-_HERE = "127.0.0.1"
 _MOST_HELD = 256
 OURS = __name__.partition(".")[0]
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
@@ -107,7 +106,7 @@ class RayExecutor:
         ray: Any = import_module("ray")
         self._ray = ray
         local = not _is_elsewhere(address)
-        self.host = _HERE
+        self.host = LOOPBACK
         more: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
         if folders := _more_plugins():
             more["runtime_env"] = {"worker_process_setup_hook": _plugin_taker(folders)}

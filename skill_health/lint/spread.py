@@ -20,20 +20,18 @@ from skill_health.config.settings import Config
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import UsageError
 from skill_health.core.files import blake2b, read_whole, write_bytes
-from skill_health.executors._api import Executor, WorkerLostError
+from skill_health.executors._api import LOOPBACK, Executor, WorkerLostError, call_again
 from skill_health.executors._load import LOCAL, open_executor
 from skill_health.executors.shards import Shard
 from skill_health.lint.pipeline import run_shard
 
-_TRIES = 3
-_HERE = "127.0.0.1"
 _OF_GIT = ("HEAD", "index", "info/exclude")
 """What of .git says which files are tracked; nothing of it holds a credential."""
 _MOST_BYTES = 4 << 30
 
 
 class SharedTree(NamedTuple):
-    """A repository as workers see it: the folder `top` where they have that, else the content of an archive.
+    """A repository as workers see it: the folder `top`, or the content of an archive where it has a `mark`.
 
     `in_git` where it is a work tree of git.
     """
@@ -48,7 +46,7 @@ class SharedTree(NamedTuple):
 def checked_parts(spec: str, paths: Sequence[str], root: str, config: Config) -> Iterator[tuple[str, ...]]:
     """The files of the shards that the workers of an executor have checked, for a run that merges them; () for local.
 
-    A shard whose workers were lost again and again is left to that run. Raises UsageError, as `open_executor` and
+    Where workers are lost again and again, all is left to that run. Raises UsageError, as `open_executor` and
     `lint` do.
     """
     if spec == LOCAL:
@@ -67,31 +65,26 @@ async def _check_parts(
     executor: Executor, paths: Sequence[str], root: str, config: Config, folder: str
 ) -> tuple[str, ...]:
     top = git_top(root) or root
-    tree = executor.share(SharedTree(top) if executor.host == _HERE else pack_tree(top))
+    tree = executor.share(SharedTree(top) if executor.host == LOOPBACK else pack_tree(top))
     inner = os.path.relpath(root, top)
     named = tuple(os.path.relpath(os.path.realpath(path), os.path.realpath(top)) for path in paths)
     shards = [Shard(number, executor.workers) for number in range(1, executor.workers + 1)]
 
-    async def check(shard: Shard) -> bytes:
-        for left in reversed(range(_TRIES)):
-            try:
-                return await executor.call(check_part, tree, named, inner, config, shard)
-            except WorkerLostError:
-                if not left:
-                    break
-        return b""
-
-    found = await asyncio.gather(*map(check, shards))
-    files = []
-    for shard, data in zip(shards, found, strict=True):
-        files.append(os.path.join(folder, f"part{shard.suffix}"))
-        write_bytes(files[-1], data)
-    return tuple(files) if all(found) else ()
+    try:
+        found = await asyncio.gather(
+            *(call_again(executor, check_part, tree, named, inner, config, shard) for shard in shards)
+        )
+    except WorkerLostError:
+        return ()
+    files = {os.path.join(folder, f"part{shard.suffix}"): data for shard, data in zip(shards, found, strict=True)}
+    for file, data in files.items():
+        write_bytes(file, data)
+    return tuple(files)
 
 
 async def check_part(tree: SharedTree, paths: Sequence[str], inner: str, config: Config, shard: Shard) -> bytes:
     """What a worker does: one shard of a repository, as its file holds it."""
-    top = tree.top if os.path.isdir(tree.top) and not tree.mark else unpack_tree(tree)
+    top = unpack_tree(tree) if tree.mark else tree.top
     with tempfile.TemporaryDirectory(prefix="skill-health-") as folder:
         file = os.path.join(folder, "part")
         named = [os.path.normpath(os.path.join(top, path)) for path in paths]

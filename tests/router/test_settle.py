@@ -72,11 +72,11 @@ def sweep(tmp_path: Path, model: Model) -> Iterator[Callable[..., subprocess.Com
             '[router.prices."here:m"]\ninput = 1\noutput = 1\n', "utf-8",
         )  # fmt: skip
 
-        def run(*more: str) -> subprocess.CompletedProcess[str]:
+        def run(*more: str, models: str = "here:m,lexical:bm25") -> subprocess.CompletedProcess[str]:
             server.seen.clear()
             command = [
                 sys.executable, "-m", "skill_health", "router", "sweep", str(tmp_path / "c"), "--prompts", str(tmp_path / "c/prompts.jsonl"),
-                "--config", str(tmp_path / "s.toml"), "--models", "here:m,lexical:bm25", "--reps", str(REPS), "--out", str(tmp_path / "r"),
+                "--config", str(tmp_path / "s.toml"), "--models", models, "--reps", str(REPS), "--out", str(tmp_path / "r"),
                 "--quiet", "--max-runs", "5000", *more,
             ]  # fmt: skip
             done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
@@ -128,6 +128,16 @@ def test_a_large_loss_is_settled_early_and_fails(
     done = sweep("--settle", "0.1")
     assert done.returncode == 1, done.stderr
     assert "has fallen by more" in done.stdout and "not settled" not in done.stdout
+
+
+@pytest.mark.slow
+def test_free_routers_leave_nothing_to_settle(
+    sweep: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    assert sweep(models="lexical:bm25").returncode == 0
+    edit(tmp_path / "c")
+    done = sweep("--settle", "0.1", models="lexical:bm25")
+    assert done.returncode == 0 and "No loss of top-1 beyond" in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.slow

@@ -8,8 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,7 +15,7 @@ from typing import Any
 
 from skill_health.bench.durable import to_json
 from skill_health.bench.reproduce.verify import VerifiedFile, history_beside
-from skill_health.bench.run_folder import TEMPORARY
+from skill_health.bench.run_folder import growing_folder
 from skill_health.core.errors import UsageError
 from skill_health.core.files import read_limited, read_whole, write_bytes
 from skill_health.core.history import read_backwards
@@ -96,17 +94,10 @@ def _first_difference(files: Iterable[VerifiedFile]) -> str:
 
 @contextmanager
 def _growing(target: str) -> Iterator[str]:
-    """A folder beside the target that becomes it in the end, or goes."""
-    above = os.path.dirname(os.path.abspath(target))
+    """A folder that becomes the target in the end. Raises UsageError where it cannot be written."""
     try:
-        os.makedirs(above, exist_ok=True)
-        half = tempfile.mkdtemp(prefix=TEMPORARY, dir=above)
-        try:
+        with growing_folder(target) as half:
             yield half
-            os.chmod(half, 0o755)
-            os.rename(half, target)
-        finally:
-            shutil.rmtree(half, ignore_errors=True)
     except OSError as error:
         raise UsageError(f"cannot write {clean(target)}: {error.strerror or error}") from error
 

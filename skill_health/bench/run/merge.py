@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,9 +14,16 @@ from skill_health.bench import durable
 from skill_health.bench.durable import read_objects
 from skill_health.bench.journal import ATTEMPTS, BATCHES, MANIFEST, RESULTS, Key, read_past
 from skill_health.bench.manifest import differences, identity
-from skill_health.bench.run_folder import TEMPORARY, Kind, new_name, read_checked_manifest, runs_folder
+from skill_health.bench.run_folder import (
+    Kind,
+    folder_named,
+    growing_folder,
+    new_name,
+    read_checked_manifest,
+    runs_folder,
+)
 from skill_health.core.errors import AbortedError, UsageError
-from skill_health.core.files import here, sync_folder
+from skill_health.core.files import here
 from skill_health.executors.shards import Shard, refuse_incomplete
 from skill_health.text.near import list_some
 from skill_health.text.patterns import lazy
@@ -71,32 +77,25 @@ def merge_shards(
     created = min(str(each.manifest["created"]) for each in shards)
     runs = runs_folder(reports, kind.name)
     mark = identity(first.manifest)[:8]
+    place = os.path.join(runs, new_name(runs, datetime.fromisoformat(created), mark))
     try:
-        os.makedirs(runs, exist_ok=True)
-        half = tempfile.mkdtemp(prefix=TEMPORARY, dir=runs)
-        try:
+        with growing_folder(place) as half:
             for name in (ATTEMPTS, BATCHES):
                 events = [event for each in shards for event in read_objects(os.path.join(each.folder, name), [])]
                 if events or name == ATTEMPTS:
                     _write_lines(half, name, events)
             _write_lines(half, RESULTS, [results[key] for key in order if key in results])
             bring(shards, half)
-            name = new_name(runs, datetime.fromisoformat(created), mark)
-            manifest = {**first.manifest, "run_id": name, "created": created}
+            manifest = {**first.manifest, "run_id": os.path.basename(place), "created": created}
             durable.replace(os.path.join(half, MANIFEST), f"{durable.to_json(manifest)}\n".encode())
-            os.chmod(half, 0o755)
-            os.rename(half, os.path.join(runs, name))
-            sync_folder(runs)
-        finally:
-            shutil.rmtree(half, ignore_errors=True)
     except (OSError, shutil.Error) as error:
         raise AbortedError(f"cannot write {here(runs)}: {getattr(error, 'strerror', None) or error}") from error
-    return MergedRun(os.path.join(runs, name), len(order) - len(results))
+    return MergedRun(place, len(order) - len(results))
 
 
 def _read_shard(folder: str, kind: Kind) -> RunShard:
     """Raises UsageError where there is no shard of such a run."""
-    folder = os.path.dirname(folder) if os.path.basename(folder) == MANIFEST else folder
+    folder = folder_named(folder)
     manifest = read_checked_manifest(folder, kind.name)
     named = _SHARD.search(str(manifest["run_id"]))
     shard = Shard(int(named[2]), int(named[3])) if named else None
