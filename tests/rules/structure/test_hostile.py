@@ -22,7 +22,7 @@ REPEATS = [
     "recently ", "gpt-", "o1-", "claude-3-opus-20240229 ", "replace with your ", "<your ", "your text ", "## Gotchas\n",
     "## A\n", "# A\n\n", "- a\n", "1. a\n", "> ```\n", "[a](a/b/c/d.md) ", "| TODO ", "**a** b\n\n", "\u3042", "<!-- a -->",
 ]  # fmt: skip
-RULES = [rule for rule in all_rules() if rule.family == "structure" and rule.check]
+RULES = [rule for rule in all_rules() if rule.family in ("structure", "authoring") and rule.check]
 
 
 @pytest.mark.parametrize("repeat", REPEATS)

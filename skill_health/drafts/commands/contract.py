@@ -1,0 +1,84 @@
+"""`skill-health draft contract`: the numbers of a skill's complexity contract, from what a run has measured."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from skill_health.core.errors import CLEAN
+
+if TYPE_CHECKING:
+    from skill_health.documents.effect_result import TrialResult
+
+LEAST = 5
+"""Trials from which a contract is drafted."""
+_SHARE = 0.9
+
+
+@click.command(short_help="Draft complexity contracts from a finished effectiveness run.")
+@click.argument("run", metavar="[RUN]", default="last")
+@click.option(
+    "--out", metavar="DIR", help="Folder of the reports that the run is in (from the configuration, else reports)."
+)
+@click.option("--config", "config_file", metavar="FILE", help="Configuration file instead of the one found.")
+def command(run: str, out: str | None, config_file: str | None) -> int:
+    """Print, for each skill that RUN is about, the numbers that its frontmatter could promise.
+
+    They hold for nine of ten scored trials in which the skill was offered. Where a skill applies, and what to do where
+    that is too much, only its author knows: these lines are left to be written. Nothing is written to a file.
+    """
+    from skill_health.text.terminal import echo
+
+    echo("\n".join(draft_contracts(_load(run, out, config_file))))
+    return CLEAN
+
+
+def _load(run: str, out: str | None, config_file: str | None) -> Any:
+    from skill_health.bench.run_folder import find_run
+    from skill_health.discovery.roots import reports_folder
+    from skill_health.effectiveness.run.runs import KIND, load_run
+    from skill_health.lint.pipeline import configure
+
+    root, config = configure((os.curdir,), config_file, {})
+    return load_run(find_run(run, reports_folder(out, root, config), KIND))
+
+
+def draft_contracts(run: Any) -> Iterator[str]:
+    """The lines of each skill: a contract, or why there is none."""
+    from skill_health.effectiveness.records import TARGET
+    from skill_health.skill.contract import APPLIES, CALLS, FALLBACK, TOKENS
+
+    tasks = {task.id: task.target_skills for task in run.manifest.tasks}
+    skills = sorted({skills[0] for skills in tasks.values() if skills and len(skills) == 1})
+    for skill in skills:
+        trials = [
+            each for each in run.results if each.arm == TARGET and each.scored and tasks.get(each.task_id) == (skill,)
+        ]
+        counted = [each for each in trials if each.tool_calls is not None and tokens_of(each) is not None]
+        if len(counted) < LEAST:
+            yield f"# {skill}: not testable, {len(counted)} trials with known calls and tokens, {LEAST} are needed"
+            continue
+        yield f"# {skill}: nine of ten of {len(counted)} trials took no more"
+        yield "metadata:"
+        yield f'  {CALLS}: "{_reach([each.tool_calls for each in counted])}"'
+        yield f'  {TOKENS}: "{_reach([tokens_of(each) for each in counted])}"'
+        yield f"  # {APPLIES}: say what the skill is for, and nothing beyond"
+        yield f"  # {FALLBACK}: say what to do where that is too much"
+
+
+def tokens_of(result: TrialResult) -> int | None:
+    """The tokens that a trial read and wrote; None where nobody says."""
+    usage = result.usage
+    if usage.input_tokens is None or usage.output_tokens is None:
+        return None
+    return usage.input_tokens + usage.output_tokens
+
+
+def _reach(values: list[Any]) -> int:
+    """The nearest rank that nine of ten values reach (never below, and at least 1)."""
+    ordered = sorted(values)
+    rank = -(-len(ordered) * int(_SHARE * 10) // 10)
+    return max(1, int(ordered[rank - 1]))

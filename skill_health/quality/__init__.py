@@ -1,0 +1,1 @@
+"""How well skills are written: twelve points, eight patterns of authors, and what they go with."""

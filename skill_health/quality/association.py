@@ -1,0 +1,159 @@
+"""Points and patterns of skills, and the gains that were measured with them: what goes with what.
+
+Which skills show a pattern is their authors' choice, not chance: a difference here is no effect of the pattern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean
+from typing import NamedTuple, cast
+
+from skill_health.documents._record import FullFigure
+from skill_health.documents.effect_report import EffectReport
+from skill_health.documents.quality_report import (
+    AuthoringPattern,
+    ContractCheck,
+    ContractMeasure,
+    ContractVerdict,
+    PatternEffect,
+    PatternSide,
+    QualityEffects,
+    QualityOfSkill,
+)
+from skill_health.quality.collection import PATTERNS
+from skill_health.stats.association import clustered_rank_correlation
+from skill_health.stats.estimates import Estimate
+from skill_health.stats.hypothesis_tests import group_permutation_test
+from skill_health.stats.multiplicity import holm
+from skill_health.stats.resampling import mean_of_groups
+
+LEAST = 6
+"""Skills with the pattern, and without it, that a difference takes."""
+
+
+class MeasuredCost(NamedTuple):
+    """What a model took of a measure where a skill was offered."""
+
+    skill: str
+    model: str
+    measure: ContractMeasure
+    mean: FullFigure
+
+
+def gains_of_runs(reports: Sequence[EffectReport]) -> dict[str, float]:
+    """The mean over models and runs of what each single skill adds to the share of trials that pass."""
+    found: dict[str, list[float]] = {}
+    for report in reports:
+        for model in report.models:
+            for own in model.skills:
+                primary = next((each for each in own.contrasts if each.kind == "primary"), None)
+                if not own.skills and primary and primary.delta.value is not None:
+                    found.setdefault(own.skill, []).append(primary.delta.value)
+    return {skill: fmean(values) for skill, values in found.items()}
+
+
+def costs_of_runs(reports: Sequence[EffectReport]) -> list[MeasuredCost]:
+    """The mean calls of tools and tokens of trials in which the skill was offered as files."""
+    found = []
+    for report in reports:
+        for model in report.models:
+            for own in model.skills:
+                arm = next((each for each in own.arms if each.arm == "target"), None)
+                if arm and not own.skills:
+                    found.append(MeasuredCost(own.skill, model.model, "tool calls", arm.tool_calls))
+                    found.append(
+                        MeasuredCost(own.skill, model.model, "tokens", _sum(arm.input_tokens, arm.output_tokens))
+                    )
+    return found
+
+
+def _sum(read: FullFigure, written: FullFigure) -> FullFigure:
+    """Both together; the ends are those of two intervals added, which is never too narrow."""
+    parts = [(getattr(read, name), getattr(written, name)) for name in ("value", "low", "high")]
+    value, low, high = (None if one is None or other is None else one + other for one, other in parts)
+    return FullFigure(
+        value=value, low=low, high=high, n=read.n, clusters=read.clusters, p=None, p_adjusted=None,
+        method=f"{read.method}, both ends added" if low is not None else "", note=read.note or written.note,
+    )  # fmt: skip
+
+
+def associate(
+    skills: Sequence[QualityOfSkill],
+    gains: Mapping[str, float],
+    runs: Sequence[str],
+    costs: Sequence[MeasuredCost] = (),
+) -> QualityEffects:
+    """What points and patterns go with, over the skills with a gain; a name that several skills have is left out."""
+    names = [each.name for each in skills]
+    known = [each for each in skills if each.name in gains and names.count(each.name) == 1]
+    values = [gains[each.name] for each in known]
+    correlation = clustered_rank_correlation([each.points for each in known], values, list(range(len(known))))
+    effects = [_pattern_estimate(name, known, values) for name in PATTERNS]
+    adjusted = holm([each.p for each in effects])
+    contracts = [check for each in known for check in _check_contract(each, costs)]
+    return QualityEffects(
+        runs=tuple(runs),
+        skills=len(known),
+        correlation=_figure(correlation),
+        patterns=tuple(
+            PatternEffect(
+                pattern=cast(AuthoringPattern, name),
+                side=cast(PatternSide, PATTERNS[name]),
+                showing=(showing := sum(_shows(each, name) for each in known)),
+                others=len(known) - showing,
+                difference=_figure(replace(estimate, p_adjusted=p)),
+            )
+            for name, estimate, p in zip(PATTERNS, effects, adjusted, strict=True)
+        ),
+        contracts=tuple(contracts),
+    )
+
+
+def _shows(skill: QualityOfSkill, pattern: str) -> bool:
+    return any(place.pattern == pattern for place in skill.patterns)
+
+
+def _pattern_estimate(pattern: str, skills: Sequence[QualityOfSkill], gains: Sequence[float]) -> Estimate:
+    """The difference of mean gains, with Welch's interval and the p of a permutation test."""
+    sides = [
+        [gain for each, gain in zip(skills, gains, strict=True) if _shows(each, pattern) is side]
+        for side in (True, False)
+    ]
+    if min(map(len, sides)) < LEAST:
+        return Estimate(
+            None, n=len(gains), clusters=len(gains), note=f"not testable: {LEAST} skills are needed on each side"
+        )
+    half = mean_of_groups([sides[0], [-gain for gain in sides[1]]])
+    low, high = (None if end is None else 2 * end for end in (half.low, half.high))
+    tests = group_permutation_test(gains, [_shows(each, pattern) for each in skills])
+    value = None if half.value is None else 2 * half.value
+    return replace(half, value=value, low=low, high=high, p=tests.get(True))
+
+
+def _check_contract(skill: QualityOfSkill, costs: Sequence[MeasuredCost]) -> list[ContractCheck]:
+    if skill.contract is None:
+        return []
+    said = {"tool calls": skill.contract.tool_calls, "tokens": skill.contract.tokens}
+    return [
+        ContractCheck(
+            skill=skill.name, model=cost.model, measure=cost.measure, said=most, measured=cost.mean,
+            verdict=_judge(most, cost.mean),
+        )
+        for cost in costs
+        if cost.skill == skill.name and (most := said[cost.measure]) is not None
+    ]  # fmt: skip
+
+
+def _judge(said: int, measured: FullFigure) -> ContractVerdict:
+    if measured.low is None or measured.high is None:
+        return "open"
+    return "exceeded" if measured.low > said else "kept" if measured.high <= said else "open"
+
+
+def _figure(estimate: Estimate) -> FullFigure:
+    return FullFigure(
+        value=estimate.value, low=estimate.low, high=estimate.high, n=estimate.n, clusters=estimate.clusters, p=estimate.p,
+        p_adjusted=estimate.p_adjusted, method=estimate.method, note=estimate.note,
+    )  # fmt: skip
