@@ -34,7 +34,7 @@ MAX_LINES = 600
 ROOMS = (
     "text", "core", "executors", "stats", "config", "skill", "hosts", "discovery", "registries", "profiles", "rules", "score", "lint", "documents",
     "needs", "formats", "server", "init", "bench", "trials", "status", "daily", "router", "effectiveness", "activation", "drafts", "page",
-    "forge", "delta", "fleet", "census", "quality", "api", "mcp", "commands",
+    "forge", "delta", "fleet", "census", "quality", "datasets", "api", "mcp", "commands",
 )  # fmt: skip
 # Those that stand above both benchmarks and may join them.
 JOINING = tuple(f"skill_health.{room}" for room in ROOMS[ROOMS.index("delta") :])
@@ -59,6 +59,7 @@ EXTRAS = {
     **dict.fromkeys(("lsprotocol", "pygls"), "skill_health.server"),
     **dict.fromkeys(("anyio", "mcp"), "skill_health.mcp"),
     "ray": "skill_health.executors",
+    "pyarrow": "skill_health.datasets",
 }
 
 

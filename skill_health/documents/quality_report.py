@@ -45,6 +45,7 @@ class QualityOfSkill(Record, frozen=True, kw_only=True):
     path: Name
     """Its SKILL.md, relative to the root."""
     name: str
+    description: str
     points: TotalPoints
     """Of twelve."""
     dimensions: tuple[DimensionPoints, ...]
@@ -131,6 +132,8 @@ class QualityEffects(Record, frozen=True, kw_only=True):
     correlation: FullFigure
     """Of points and gain by ranks (Spearman)."""
     patterns: tuple[PatternEffect, ...]
+    themes: tuple[ThemeEffect, ...]
+    """By the words that names and descriptions share, the largest theme first."""
     contracts: tuple[ContractCheck, ...]
 
 
@@ -143,6 +146,16 @@ class PatternEffect(Record, frozen=True, kw_only=True):
     others: Count
     difference: FullFigure
     """Of mean gains; Welch's interval, and the p of a permutation test, corrected over the patterns (Holm)."""
+
+
+class ThemeEffect(Record, frozen=True, kw_only=True):
+    """What the skills of a theme add."""
+
+    theme: str
+    """The terms that weigh most in it; other for skills that are like no other."""
+    skills: Count
+    gain: FullFigure
+    """The mean over its skills, with the interval of the cluster bootstrap; p is that of the sign-flip test."""
 
 
 class ContractCheck(Record, frozen=True, kw_only=True):

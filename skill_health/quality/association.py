@@ -5,7 +5,7 @@ Which skills show a pattern is their authors' choice, not chance: a difference h
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 from typing import NamedTuple, cast
@@ -21,13 +21,15 @@ from skill_health.documents.quality_report import (
     PatternSide,
     QualityEffects,
     QualityOfSkill,
+    ThemeEffect,
 )
 from skill_health.quality.collection import PATTERNS
+from skill_health.quality.themes import find_themes
 from skill_health.stats.association import clustered_rank_correlation
 from skill_health.stats.estimates import Estimate
-from skill_health.stats.hypothesis_tests import group_permutation_test
+from skill_health.stats.hypothesis_tests import group_permutation_test, sign_flip
 from skill_health.stats.multiplicity import holm
-from skill_health.stats.resampling import mean_of_groups
+from skill_health.stats.resampling import mean_of_groups, paired_bootstrap
 
 LEAST = 6
 """Skills with the pattern, and without it, that a difference takes."""
@@ -93,6 +95,7 @@ def associate(
     effects = [_pattern_estimate(name, known, values) for name in PATTERNS]
     adjusted = holm([each.p for each in effects])
     contracts = [check for each in known for check in _check_contract(each, costs)]
+    themes = find_themes({each.name: each.description for each in known})
     return QualityEffects(
         runs=tuple(runs),
         skills=len(known),
@@ -107,6 +110,7 @@ def associate(
             )
             for name, estimate, p in zip(PATTERNS, effects, adjusted, strict=True)
         ),
+        themes=tuple(_theme_effects(themes, gains)),
         contracts=tuple(contracts),
     )
 
@@ -130,6 +134,17 @@ def _pattern_estimate(pattern: str, skills: Sequence[QualityOfSkill], gains: Seq
     tests = group_permutation_test(gains, [_shows(each, pattern) for each in skills])
     value = None if half.value is None else 2 * half.value
     return replace(half, value=value, low=low, high=high, p=tests.get(True))
+
+
+def _theme_effects(themes: Mapping[str, str], gains: Mapping[str, float]) -> Iterator[ThemeEffect]:
+    members: dict[str, list[float]] = {}
+    for skill, theme in themes.items():
+        members.setdefault(theme, []).append(gains[skill])
+    ranked = sorted(members, key=lambda theme: (-len(members[theme]), theme))
+    adjusted = holm([sign_flip(members[theme]) for theme in ranked])
+    for theme, p in zip(ranked, adjusted, strict=True):
+        estimate = replace(paired_bootstrap(members[theme]), p=sign_flip(members[theme]), p_adjusted=p)
+        yield ThemeEffect(theme=theme, skills=len(members[theme]), gain=_figure(estimate))
 
 
 def _check_contract(skill: QualityOfSkill, costs: Sequence[MeasuredCost]) -> list[ContractCheck]:

@@ -52,6 +52,7 @@ def quality_of_skill(skill: Skill) -> QualityOfSkill:
     return QualityOfSkill(
         path=skill.path,
         name=skill.name,
+        description=skill.description,
         points=sum(score.points for score in scores.values()),
         dimensions=tuple(
             DimensionPoints(

@@ -75,6 +75,13 @@ def _effects(effects: QualityEffects) -> Iterator[Block]:
         ],
     )  # fmt: skip
     yield Sentence("Authors chose the patterns, nobody drew them by lot: a difference is no effect of a pattern.")
+    yield Table(
+        ("theme", "skills", "mean gain, points [95 %]", "p (Holm)"),
+        [
+            (each.theme, str(each.skills), _shown(each.gain, 100, "+.1f"), _p(each.gain.p_adjusted))
+            for each in effects.themes
+        ],
+    )
     if effects.contracts:
         yield Table(
             ("contract of", "agent and model", "at most", "measured [95 %]", "verdict"),

@@ -1,4 +1,4 @@
-"""How far a score tells an outcome, over clusters: rank correlation, area under the curve, and logistic regression.
+"""What goes with what, over clusters: rank correlation, area under the curve, logistic regression; and what is alike.
 
 scipy has these values, and intervals for independent pairs only. Here the pairs of one cluster (the prompts of one
 skill, the replications of a prompt) may be alike, so what is left out and put back is a whole cluster.
@@ -194,3 +194,23 @@ def robust_variance(
     variance = float(side @ (scores.T @ scores) @ side) * factor
     leverage = np.bincount(groups, fitted * (1 - fitted) * (design @ side) ** 2, clusters)
     return variance, float(leverage.sum() ** 2 / (leverage**2).sum())
+
+
+def link_clusters(similarity: Sequence[Sequence[float]], least: float) -> list[list[int]]:
+    """Clusters of places by average linkage (Sokal and Michener, 1958), each sorted, in order of their first members.
+
+    `similarity` is a lower triangle: row i has the similarity of i, 0 to 1, to each place before it. Two clusters are
+    one as long as the mean similarity of their members is at least `least`, so that no number of clusters is chosen.
+    """
+    from scipy.cluster.hierarchy import fcluster, linkage  # type: ignore[import-untyped]
+
+    size = len(similarity)
+    if size < 2:
+        return [[place] for place in range(size)]
+    # scipy takes the upper triangle, row by row; its last digits are not told apart.
+    apart = [round(1 - similarity[other][one], 9) for one in range(size) for other in range(one + 1, size)]
+    labels = fcluster(linkage(np.asarray(apart), "average"), 1 - least + 1e-9, "distance")
+    found: dict[int, list[int]] = {}
+    for place, label in enumerate(labels.tolist()):
+        found.setdefault(label, []).append(place)
+    return sorted(found.values())
