@@ -30,7 +30,7 @@ def lay_out(folder: Path = PAGES, root: Path = ROOT) -> None:
     """Copy every page and picture below `folder`, with links as the site has them."""
     shutil.rmtree(folder, ignore_errors=True)
     for path in sorted((root / "docs").rglob("*")):
-        if path.is_file() and path.suffix in (".md", ".png"):
+        if path.is_file() and path.suffix in (".md", ".png", ".svg"):
             place = folder / path.relative_to(root / "docs")
             place.parent.mkdir(parents=True, exist_ok=True)
             if path.suffix == ".md":
@@ -70,12 +70,24 @@ def on_site(path: str) -> str | None:
     """Where a file of the repository is on the site; None where it is not."""
     if path in BESIDE:
         return BESIDE[path]
-    return path.removeprefix("docs/") if path.startswith("docs/") and path.endswith((".md", ".png")) else None
+    return path.removeprefix("docs/") if path.startswith("docs/") and path.endswith((".md", ".png", ".svg")) else None
+
+
+def add_reports(folder: Path = PAGES) -> None:
+    """The page of our own histories, below docs/our-reports.md."""
+    page = folder / "our-reports" / "page.html"
+    page.parent.mkdir()
+    command = [sys.executable, "-m", "simulators", "report", "--reports", str(ROOT / "reports"), "--output", str(page)]
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    subprocess.run(command, cwd=ROOT / "fixtures", env=env, check=True, stdout=subprocess.DEVNULL)
+    with (folder / "our-reports.md").open("a", encoding="utf-8") as file:
+        file.write("\n[The page of these histories](our-reports/page.html).\n")
 
 
 def main() -> int:
     """Lay out the pages and build the site; the exit code is that of the builder."""
     lay_out()
+    add_reports()
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--clean", "--quiet"]
     return subprocess.run(command, cwd=ROOT, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}, check=False).returncode
 

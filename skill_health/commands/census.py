@@ -12,7 +12,7 @@ from skill_health.commands.lint import add_options
 from skill_health.core.errors import CLEAN, UsageError
 
 if TYPE_CHECKING:
-    pass
+    from skill_health.documents.census_report import CensusReport
 
 
 @click.command(short_help="Count what a collection consists of: sizes, files, licences, copies, months.")
@@ -20,13 +20,18 @@ if TYPE_CHECKING:
 @click.option(
     "--format", "format_", type=click.Choice(["text", "json", "markdown"]), default="text", help="What to print."
 )
+@click.option("--charts", metavar="DIR", help="Write its pictures into this folder, too, as SVG (extra report).")
 @add_options("config_file")
-def command(paths: tuple[str, ...], format_: str, config_file: str | None) -> int:
+def command(paths: tuple[str, ...], format_: str, charts: str | None, config_file: str | None) -> int:
     """Count what the skills of PATH (default: here) consist of, beside what SkillsBench found in two million.
 
     Bytes of SKILL.md and of whole skills, files and their extensions, copies and near copies, declared licences
     and categories, and by the history of git the months in which skills came. Nothing is scored and nothing run.
     """
+    from skill_health.core.extras import MODULES, require_modules
+
+    if charts is not None:
+        require_modules("census --charts", MODULES["report"])
     from skill_health.census.measure import count_skill, measure
     from skill_health.census.render import census_blocks
     from skill_health.core.boundary import Boundary
@@ -53,7 +58,21 @@ def command(paths: tuple[str, ...], format_: str, config_file: str | None) -> in
         echo(encode_record(report).rstrip("\n"))
     else:
         echo((as_markdown if format_ == "markdown" else as_text)(census_blocks(report)))
+    if charts is not None:
+        _draw(report, charts)
     return CLEAN
+
+
+def _draw(report: CensusReport, folder: str) -> None:
+    from skill_health.bench.command_line import print_lines
+    from skill_health.census.charts import census_charts
+    from skill_health.core.files import here, write_text
+    from skill_health.page.drawing.draw import svg_file
+
+    pictures = list(census_charts(report))
+    for picture in pictures:
+        write_text(os.path.join(folder, f"{picture.name}.svg"), svg_file(picture))
+    print_lines([f"written: {here(folder)}, {len(pictures)} pictures"])
 
 
 def _added(root: str) -> Mapping[str, str] | None:

@@ -68,6 +68,7 @@ def cohen_kappa(
     clusters: Sequence[Hashable] | None = None,
     resamples: int = RESAMPLES,
     seed: int = 1,
+    ordered: bool = False,
 ) -> Estimate:
     """Cohen's kappa (1960) of pairs of ratings, the first of each by one rater and the second by the other.
 
@@ -75,8 +76,11 @@ def cohen_kappa(
     classes who know nothing of each other. The interval resamples pairs, or the clusters given by `clusters` (one label
     for each pair). `n` counts pairs. Undefined if both raters put everything into one and the same class.
 
+    Where ratings are `ordered` they are numbers, and two of them disagree as much as the square of their distance
+    (weighted kappa: Cohen, 1968).
+
     Raises:
-        ValueError: if the labels are not as many as the pairs.
+        ValueError: if the labels are not as many as the pairs, or ordered ratings are no numbers.
     """
     labels = list(range(len(pairs))) if clusters is None else list(clusters)
     if len(labels) != len(pairs):
@@ -88,18 +92,29 @@ def cohen_kappa(
     at = [classes[one] * len(classes) + classes[other] for one, other in pairs]
     rows[np.arange(len(pairs)), at] = 1
     sums = _by_cluster(rows, labels)
-    found = cluster_bootstrap(sums, _cohen, resamples, seed, bounds=(-1.0, 1.0))
+    apart = _distances(list(classes)) if ordered else 1 - np.eye(len(classes))
+    found = cluster_bootstrap(sums, lambda table: _cohen(table, apart), resamples, seed, bounds=(-1.0, 1.0))
     note = "not testable: all ratings are in one class" if found.value is None else found.note
     return Estimate(found.value, found.low, found.high, len(pairs), len(sums), method=found.method, note=note)
 
 
-def _cohen(sums: Floats) -> Floats:
+def _distances(classes: Sequence[Hashable]) -> Floats:
+    """The square of the distance of every two classes, as a share of the largest."""
+    try:
+        values = np.asarray([float(str(each)) for each in classes])
+    except ValueError:
+        raise ValueError("ordered ratings must be numbers") from None
+    squares = (values[:, None] - values[None, :]) ** 2
+    return np.asarray(squares / max(float(squares.max()), 1e-300))
+
+
+def _cohen(sums: Floats, apart: Floats) -> Floats:
+    """One less the disagreement that is seen, as a share of that by chance; `apart` is how much classes disagree."""
     size = round(sums.shape[-1] ** 0.5)
     table = sums.reshape(*sums.shape[:-1], size, size) / sums.sum(axis=-1)[..., None, None]
-    agreed = np.trace(table, axis1=-2, axis2=-1)
-    chance = (table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1)
-    chance = np.where(chance > 1 - 1e-12, np.nan, chance)
-    return np.asarray((agreed - chance) / (1 - chance))
+    seen = (table * apart).sum(axis=(-2, -1))
+    chance = (table.sum(axis=-1)[..., :, None] * table.sum(axis=-2)[..., None, :] * apart).sum(axis=(-2, -1))
+    return np.asarray(1 - seen / np.where(chance < 1e-12, np.nan, chance))
 
 
 def _by_cluster(rows: Floats, labels: Sequence[Hashable]) -> Floats:

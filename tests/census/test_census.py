@@ -160,3 +160,24 @@ def test_months_are_those_of_the_history(
         ["git", "clone", "--quiet", "--depth", "1", f"file://{collection}", str(clone)], check=True, capture_output=True
     )
     assert census(capsys, str(clone))["added"] is None
+
+
+def test_charts_show_every_class_and_say_what_they_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for number in range(6):
+        folder = tmp_path / "skills" / f"s{number}"
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(BODY.format(f"s{number}", "") + "x" * 4**number, "utf-8")
+        (folder / f"a.{'py' if number % 2 else '<b>'}").write_text("1", "utf-8")
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "a")
+    assert main(["census", "--charts", "charts"]) == 0
+    found = {path.name: path.read_text("utf-8") for path in (tmp_path / "charts").iterdir()}
+    assert sorted(found) == [f"census-{name}.svg" for name in ("bundle", "extensions", "files", "months", "skill-md")]
+    assert all(text.startswith("<svg") and "<title" in text for text in found.values())
+    assert ".md" in found["census-extensions.svg"] and "<b>" not in found["census-extensions.svg"]
+    assert "2026-01" in found["census-months.svg"]
+    first = dict(found)
+    assert main(["census", "--charts", "charts"]) == 0
+    assert {path.name: path.read_text("utf-8") for path in (tmp_path / "charts").iterdir()} == first

@@ -231,3 +231,23 @@ def test_no_bins_and_too_few_names_are_refused() -> None:
         expected_calibration_error([0.5], [1], 0)
     with pytest.raises(ValueError, match="2 clusters"):
         brier_score([0.5], [1], [1, 2])
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=4, max_size=40))
+def test_kappa_of_ordered_ratings_is_that_of_statsmodels(rated: list[tuple[int, int]]) -> None:
+    table = np.zeros((4, 4))
+    for one, other in rated:
+        table[one, other] += 1
+    found = cohen_kappa(rated, ordered=True)
+    if len({each for pair in rated for each in pair}) == 1:
+        assert found.value is None and "one class" in found.note
+        return
+    with np.errstate(all="ignore"):
+        theirs = inter_rater.cohens_kappa(table, wt="quadratic", return_results=False)
+    assert found.value == pytest.approx(theirs, abs=1e-5)
+    assert found.low is None or found.low <= found.value <= (found.high or 1)
+
+
+def test_ordered_ratings_are_numbers() -> None:
+    with pytest.raises(ValueError, match="must be numbers"):
+        cohen_kappa([("good", "bad")], ordered=True)
