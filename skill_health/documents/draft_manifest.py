@@ -27,7 +27,7 @@ class DraftManifest(OpenRecord, frozen=True, kw_only=True):
     """The version of skill-health that wrote the manifest."""
     python: str
     """The version of Python."""
-    of: Literal["prompts", "tasks", "descriptions"]
+    of: Literal["prompts", "tasks", "descriptions", "leaks"]
     """What is drafted."""
     seed: Count
     """The seed of retries and splits."""

@@ -29,7 +29,7 @@ from skill_health.router.routers._load import PROVIDER, resolve
 
 DRAFTING = "drafting"
 """The kind of a drafting in its manifest, and the folder of its runs."""
-DraftedThing = Literal["prompts", "tasks", "descriptions"]
+DraftedThing = Literal["prompts", "tasks", "descriptions", "leaks"]
 BYTES_PER_TOKEN, MARGIN = 4, 1.5
 """How many bytes a token has, and how far above that estimate the tokens of a question may lie."""
 
