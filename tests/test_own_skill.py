@@ -20,7 +20,7 @@ PROMPTS = [json.loads(line) for line in (ROOT / "tests" / "own_skill_prompts.jso
 
 
 def test_it_passes_every_rule_there_is() -> None:
-    """Opinions included, and information counts; but for the one that asks for a script: a command makes that needless."""
+    """Opinions included, and information counts; but for the one that asks for a script, which a command replaces."""
     assert main(["lint", str(OWN), "--select", "ALL", "--ignore", "AU001", "--fail-on", "info"]) == 0
     report = skill_health.lint_paths(OWN, score=True)
     assert [(skill.path, skill.score, skill.flags) for skill in report.skills] == [
