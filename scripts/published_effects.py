@@ -90,7 +90,9 @@ def read_registry(rows: Sequence[dict[str, object]]) -> Results:
         score, trials, passes, perfect = (
             float(str(row[name])) for name in ("score", "trials", "passCount", "perfectCount")
         )
-        cells[key] = ScoredCell(score / 100, int(trials), int(passes), int(perfect))
+        # A score has one decimal; without a partial pass the mean is known exactly.
+        reward = perfect / trials if passes == perfect else score / 100
+        cells[key] = ScoredCell(reward, int(trials), int(passes), int(perfect))
     tasks, models = (tuple(sorted({key[at] for key in cells})) for at in (0, 1))
     missing = [
         key for task in tasks for model in models for c in (WITHOUT, WITH) if (key := (task, model, c)) not in cells
