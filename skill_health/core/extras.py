@@ -15,7 +15,6 @@ MODULES = {
     "report": ("jinja2", "markupsafe", "vl_convert"),
     "acp": ("acp",),
     "mcp": ("mcp",),
-    "parquet": ("pyarrow",),
     "server": ("pygls", "lsprotocol", "cattrs"),
 }
 """The modules that each extra brings; a module that several bring is listed under the one to suggest."""

@@ -13,7 +13,7 @@ from skill_health import __version__
 from skill_health.bench.durable import to_json
 from skill_health.bench.run_folder import growing_folder
 from skill_health.core.errors import UsageError
-from skill_health.core.extras import require_modules
+from skill_health.core.extras import missing_modules, tell_missing
 from skill_health.core.files import read_whole, write_bytes
 from skill_health.datasets.gather import SkillDataset
 from skill_health.datasets.rows import TABLES
@@ -26,6 +26,7 @@ from skill_health.text.terminal import clean
 TableForm = Literal["jsonl", "parquet"]
 CARD = "README.md"
 _MOST = 1 << 30
+_LIBRARY = ("pyarrow",)
 
 
 def rows_of(dataset: SkillDataset) -> Mapping[str, Sequence[Record]]:
@@ -39,8 +40,8 @@ def write_dataset(dataset: SkillDataset, target: str, form: TableForm, licences:
 
     Raises UsageError where it exists or cannot be written, and where Parquet is asked for without its library.
     """
-    if form == "parquet":
-        require_modules("dataset --format parquet", ("pyarrow",))
+    if form == "parquet" and missing_modules(_LIBRARY):
+        raise UsageError(tell_missing("dataset --format parquet", "parquet", *_LIBRARY))
     if os.path.lexists(target):
         raise UsageError(f"{clean(target)} is there already: name a folder that is not")
     try:

@@ -16,6 +16,7 @@ from run_made import task as base_task
 
 from skill_health.cli import main
 from skill_health.core.errors import UsageError
+from skill_health.datasets import write
 from skill_health.datasets.gather import PublishingTerms, gather_dataset, licence_of
 from skill_health.datasets.rows import TABLES
 from skill_health.datasets.write import read_table, rows_of, write_dataset
@@ -152,6 +153,13 @@ def test_the_card_says_what_is_there_and_what_is_not(tmp_path: Path) -> None:
     (target / "skills.jsonl").write_text('{"name": 1}\n', "utf-8")
     with pytest.raises(UsageError, match=r"skills.jsonl:1"):
         read_table(str(target), "skills")
+
+
+def test_without_its_library_parquet_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(write, "missing_modules", lambda modules: modules)
+    with pytest.raises(UsageError, match=r"needs the extra parquet \(pyarrow\): pip install"):
+        written(tmp_path, "parquet")
+    assert not (tmp_path / "set").exists()
 
 
 @pytest.mark.real
