@@ -3,15 +3,14 @@
     python -m scripts.quality_figures CHECKOUTS     -> tests/quality/figures.json and the tables of docs/quality.md
 
 Below CHECKOUTS lies each repository as OWNER+NAME, at the commit of tests/quality/labels.jsonl. Each line there is a
-public skill with two readings by one codebook, neither of which saw the other: four scores from 0 to 3, and the
-patterns that show. The signs were chosen with the half `tuned`; the half `sealed` was measured once.
+public skill with its readings by one codebook, none of which saw another: four scores from 0 to 3, and the patterns
+that show. The signs were chosen with the half `tuned`; the half `sealed` was measured once.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -45,7 +44,7 @@ class Reading(NamedTuple):
 
 
 class ReadSkill(NamedTuple):
-    """A public skill with its two readings."""
+    """A public skill with its readings; `a` is None where there is one only."""
 
     id: int
     half: str
@@ -53,8 +52,13 @@ class ReadSkill(NamedTuple):
     commit: str
     path: str
     sha256: str
-    a: Reading
     b: Reading
+    a: Reading | None = None
+
+    @property
+    def settled(self) -> frozenset[str]:
+        """The patterns that every reading sees."""
+        return frozenset(self.b.patterns).intersection(*([self.a.patterns] if self.a else []))
 
 
 def read_labels() -> list[ReadSkill]:
@@ -62,9 +66,14 @@ def read_labels() -> list[ReadSkill]:
     found = []
     for line in LABELS.read_text("utf-8").splitlines():
         values = json.loads(line)
-        a, b = (Reading(tuple(values.pop(key)), tuple(values.pop(f"{key}_patterns"))) for key in ("a", "b"))
-        found.append(ReadSkill(**values, a=a, b=b))
+        readings = {key: _reading(values, key) for key in ("a", "b") if key in values}
+        known = {key: values[key] for key in ReadSkill._fields if key in values}
+        found.append(ReadSkill(**(known | readings)))
     return found
+
+
+def _reading(values: Mapping[str, Any], key: str) -> Reading:
+    return Reading(tuple(values[key]), tuple(values[f"{key}_patterns"]))
 
 
 def main(checkouts: str) -> None:
@@ -98,8 +107,8 @@ def with_tables(page: str, labels: Sequence[ReadSkill], found: Mapping[str, Read
     """The page with each of its tables made anew; the rest is left alone."""
     for name, lines in (("points", points_table(labels, found)), ("patterns", patterns_table(labels, found))):
         start, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
-        told = start + "\n".join(lines) + "\n" + end
-        page = re.sub(re.escape(start) + r".*?" + re.escape(end), lambda _, told=told: told, page, flags=re.S)
+        before, rest = page.split(start)
+        page = before + start + "\n".join(lines) + "\n" + end + rest.split(end)[1]
     return page
 
 
@@ -110,15 +119,15 @@ def points_table(labels: Sequence[ReadSkill], found: Mapping[str, Reading]) -> I
         cells = [name]
         for half in HALVES:
             own = [each for each in labels if each.half == half]
-            ours = [_points(found[str(each.id)], at) for each in own]
-            readers = [[_points(reading, at) for reading in side] for side in ([e.a for e in own], [e.b for e in own])]
-            for one, other in ((readers[0], readers[1]), (ours, readers[0]), (ours, readers[1])):
-                cells.append(_shown(cohen_kappa(list(zip(one, other, strict=True)), ordered=True)))
+            both = [(_points(each.a, at), _points(each.b, at)) for each in own if each.a]
+            with_a = [(_points(found[str(each.id)], at), _points(each.a, at)) for each in own if each.a]
+            with_b = [(_points(found[str(each.id)], at), _points(each.b, at)) for each in own]
+            cells += [_shown(cohen_kappa(pairs, ordered=True)) for pairs in (both, with_a, with_b)]
         rows.append(cells)
     head = ["points"]
     for half in HALVES:
-        head += [f"{half} 50: reader and reader", "program and reader A", "program and reader B"]
-    return iter(list(markdown_table(head, rows)))
+        head += [f"{_counted(labels, half)}: reader and reader", "program and reader A", "program and reader B"]
+    yield from markdown_table(head, rows)
 
 
 def _points(reading: Reading, at: int) -> int:
@@ -126,22 +135,25 @@ def _points(reading: Reading, at: int) -> int:
 
 
 def patterns_table(labels: Sequence[ReadSkill], found: Mapping[str, Reading]) -> Iterator[str]:
-    """How often a pattern that the program sees is one by both readers, and how many that both see it finds."""
+    """How often a pattern that the program sees is one by every reading, and how many of these it finds."""
     rows = []
     for name, side in PATTERNS.items():
-        agreed = cohen_kappa([(name in each.a.patterns, name in each.b.patterns) for each in labels])
+        agreed = cohen_kappa([(name in each.a.patterns, name in each.b.patterns) for each in labels if each.a])
         cells = [name.replace("_", " "), side, _shown(agreed)]
         for half in HALVES:
             own = [each for each in labels if each.half == half]
             seen = [each for each in own if name in found[str(each.id)].patterns]
-            both = [each for each in own if name in each.a.patterns and name in each.b.patterns]
-            right = sum(name in each.a.patterns and name in each.b.patterns for each in seen)
-            cells += [_share(right, len(seen)), _share(right, len(both))]
+            right = sum(name in each.settled for each in seen)
+            cells += [_share(right, len(seen)), _share(right, sum(name in each.settled for each in own))]
         rows.append(cells)
     head = ["pattern", "went with", "reader and reader, κ"]
     for half in HALVES:
-        head += [f"{half} 50: right of those found", "found of those that both see"]
-    return iter(list(markdown_table(head, rows)))
+        head += [f"{_counted(labels, half)}: right of those found", "found of those that are there"]
+    yield from markdown_table(head, rows)
+
+
+def _counted(labels: Sequence[ReadSkill], half: str) -> str:
+    return f"{half} {sum(each.half == half for each in labels)}"
 
 
 def _shown(estimate: Estimate) -> str:
