@@ -261,7 +261,8 @@ def test_drafted_contracts_hold_for_nine_of_ten(tmp_path: Path, monkeypatch: pyt
         assert np.mean([each <= int(said) for each in calls]) >= 0.9
         assert int(said) in calls
     few = list(draft_contracts(run("b", tasks=[task("000", "skill-0")], arms=("control", "target"))))
-    assert few == ["# skill-0: not testable, 3 trials with known calls and tokens, 5 are needed"]
+    assert few[0].startswith("# agents of this run are simulated")
+    assert few[1:] == ["# skill-0: not testable, 3 trials with known calls and tokens, 5 are needed"]
     kept(tmp_path / "reports", made)
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(_draft(), ["contract", "last"])
