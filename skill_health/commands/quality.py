@@ -69,4 +69,5 @@ def _effects(found: Sequence[QualityOfSkill], runs: tuple[str, ...], config_file
 
     reports = [build_report(run.manifest, run.results) for run in (find(each, None, config_file) for each in runs)]
     names = [report.run_id for report in reports]
-    return associate(found, gains_of_runs(reports), names, costs_of_runs(reports))
+    simulated = any(report.simulated for report in reports)
+    return associate(found, gains_of_runs(reports), names, costs_of_runs(reports), simulated)

@@ -127,6 +127,8 @@ class QualityEffects(Record, frozen=True, kw_only=True):
     """Points and patterns beside the gains that runs have measured."""
 
     runs: tuple[str, ...]
+    simulated: bool
+    """True where an agent of these runs is simulated: their gains are made up."""
     skills: Count
     """Skills here for which one of the runs has a gain."""
     correlation: FullFigure

@@ -86,6 +86,7 @@ def associate(
     gains: Mapping[str, float],
     runs: Sequence[str],
     costs: Sequence[MeasuredCost] = (),
+    simulated: bool = False,
 ) -> QualityEffects:
     """What points and patterns go with, over the skills with a gain; a name that several skills have is left out."""
     names = [each.name for each in skills]
@@ -98,6 +99,7 @@ def associate(
     themes = find_themes({each.name: each.description for each in known})
     return QualityEffects(
         runs=tuple(runs),
+        simulated=simulated,
         skills=len(known),
         correlation=_figure(correlation),
         patterns=tuple(

@@ -63,6 +63,8 @@ def _lines(skill: QualityOfSkill) -> Iterator[str]:
 
 def _effects(effects: QualityEffects) -> Iterator[Block]:
     yield TitleBlock(f"Beside the gains of {count(effects.skills, 'skill')}")
+    if effects.simulated:
+        yield Sentence("Simulated: these gains are made up, and say nothing about any skill.", strong=True)
     yield Sentence(f"Points and gain, by ranks: {_shown(effects.correlation, 1, '+.2f')}.")
     yield Table(
         ("pattern", "went with", "showing", "others", "difference of gains, points [95 %]", "p", "p (Holm)"),

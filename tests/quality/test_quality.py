@@ -238,6 +238,9 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     found = json.loads(capsys.readouterr().out)
     assert problems("quality", found) == []
     assert found["effects"]["runs"] == ["20261121T050000Z-aaaaaaaa"] and found["effects"]["skills"] == 8
+    assert found["effects"]["simulated"] is True
+    assert main(["quality", "--effects", "last"]) == 0
+    assert "Simulated: these gains are made up" in capsys.readouterr().out
     assert main(["quality", "skills/skill-1"]) == 0
     text = capsys.readouterr().out
     assert "completeness 3 of 3" in text and "contract: at most 3 calls and 900000 tokens" in text
