@@ -5,6 +5,7 @@ Which skills show a pattern is their authors' choice, not chance: a difference h
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
@@ -89,8 +90,8 @@ def associate(
     simulated: bool = False,
 ) -> QualityEffects:
     """What points and patterns go with, over the skills with a gain; a name that several skills have is left out."""
-    names = [each.name for each in skills]
-    known = [each for each in skills if each.name in gains and names.count(each.name) == 1]
+    named = Counter(each.name for each in skills)
+    known = [each for each in skills if each.name in gains and named[each.name] == 1]
     values = [gains[each.name] for each in known]
     correlation = clustered_rank_correlation([each.points for each in known], values, list(range(len(known))))
     effects = [_pattern_estimate(name, known, values) for name in PATTERNS]
