@@ -46,6 +46,13 @@ if ! complete; then
     fi
 fi
 
+# OpenHands is for this Python alone.
+if command -v python3.12 > /dev/null && [ ! -x "$to/openhands/bin/openhands" ]; then
+    rm -rf "$to/openhands"
+    python3.12 -m venv "$to/openhands"
+    "$to/openhands/bin/pip" install --quiet --requirement "$from/openhands.txt" >&2
+fi
+
 command -v bwrap > /dev/null ||
     say "bubblewrap is missing: bash scripts/install_sandbox.sh; the tests that need it fail under make test-real"
 command -v rg > /dev/null ||

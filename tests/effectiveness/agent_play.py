@@ -12,7 +12,7 @@ from skill_health.bench.http.messages import Usage
 USAGE = Usage(input_tokens=1000, output_tokens=40, cached_tokens=200, cache_write_tokens=50, reasoning_tokens=10)
 """What each answer is said to have cost; protocols without a word for writing a cache leave that out."""
 
-SKILL_TOOLS = ("Skill", "skill", "activate_skill")
+SKILL_TOOLS = ("Skill", "skill", "activate_skill", "invoke_skill")
 SHELL_TOOLS = (
     "Bash",
     "bash",
@@ -23,6 +23,7 @@ SHELL_TOOLS = (
     "local_shell",
     "run_command",
     "run",
+    "terminal",
 )
 HINTED = "for this task: read it first"
 ORDERED = "Before anything else, open the skill"
