@@ -151,8 +151,8 @@ def configurations(results: Results, paper: str) -> Iterator[str]:
         own, other = results.rewards(model, WITH), results.rewards(model, WITHOUT)
         paper_row = theirs.get(_bare(model), ["", "", "–", "–", "–", "–"])
         rows.append([
-            model, paper_row[2], _percent(_mean(other)), paper_row[3], _percent(_mean(own)), paper_row[4],
-            _points(_difference(own, other)), paper_row[5], _percent(normalised_gain([(own, other)])),
+            model, paper_row[2], show_percent(_mean(other)), paper_row[3], show_percent(_mean(own)), paper_row[4],
+            show_points(_difference(own, other)), paper_row[5], show_percent(normalised_gain([(own, other)])),
         ])  # fmt: skip
         ps.append(sign_flip([one - two for one, two in zip(own, other, strict=True)]))
     for row, p in zip(rows, holm(ps), strict=True):
@@ -165,8 +165,8 @@ def configurations(results: Results, paper: str) -> Iterator[str]:
     last = next((row for row in read_table(paper, 2) if row[0] == "Mean"), [])
     said = [cell for cell in last[1:] if cell] or ["–"] * 4
     rows.append([
-        "mean of all", said[0], _percent(_mean(means[1])), said[1], _percent(_mean(means[0])), said[2],
-        _points(_difference(*means)), said[3], _percent(normalised_gain(list(zip(*sides, strict=True)))),
+        "mean of all", said[0], show_percent(_mean(means[1])), said[1], show_percent(_mean(means[0])), said[2],
+        show_points(_difference(*means)), said[3], show_percent(normalised_gain(list(zip(*sides, strict=True)))),
         _p(sign_flip([one - two for one, two in zip(*means, strict=True)])),
     ])  # fmt: skip
     head = (
@@ -194,8 +194,8 @@ def by_group(
         own = groups[name]
         one, other = ([results.mean(task, c) for task in own] for c in (WITH, WITHOUT))
         rows.append([
-            name, str(len(own)), *said.get(name, ["–", "–", "–", "–"])[:4], _percent(_mean(other)), _percent(_mean(one)),
-            _points(_difference(one, other)), _p(adjusted[name]),
+            name, str(len(own)), *said.get(name, ["–", "–", "–", "–"])[:4], show_percent(_mean(other)), show_percent(_mean(one)),
+            show_points(_difference(one, other)), _p(adjusted[name]),
         ])  # fmt: skip
     head = (
         what, "tasks", "tasks, paper", "without, paper", "with, paper", "gain, paper", "without, ours", "with, ours",
@@ -224,7 +224,9 @@ def outcomes(results: Results, paper: str) -> Iterator[str]:
         cells = [said[0], said[1], failed] if len(said) >= 4 else ["–"] * 3
         shown = [
             cell
-            for pair in zip(cells, (_percent(clustered_mean(own, totals)) for own in (solved, part, rest)), strict=True)
+            for pair in zip(
+                cells, (show_percent(clustered_mean(own, totals)) for own in (solved, part, rest)), strict=True
+            )
             for cell in pair
         ]
         rows.append([name, f"{sum(totals):,}", *shown])
@@ -244,7 +246,7 @@ def largest(results: Results, paper: str) -> Iterator[str]:
         one, other = ([results.cells[task, model, c].reward for model in results.models] for c in (WITH, WITHOUT))
         rows.append([
             task, *said.get(task, ["not listed", "–", "–"])[:3], f"{100 * fmean(other):.1f}", f"{100 * fmean(one):.1f}",
-            _points(_difference(one, other)),
+            show_points(_difference(one, other)),
         ])  # fmt: skip
     head = (
         "task",
@@ -293,7 +295,7 @@ def associations(results: Results, skills: dict[str, list[Skill]]) -> Iterator[s
     yield ""
     rows = [
         [
-            each.pattern.replace("_", " "), each.side, str(each.showing), str(each.others), _points(each.difference),
+            each.pattern.replace("_", " "), each.side, str(each.showing), str(each.others), show_points(each.difference),
             _p(each.difference.p_adjusted),
         ]
         for each in found.patterns
@@ -317,7 +319,7 @@ def harmed(results: Results) -> Iterator[str]:
     ps = holm([sign_flip(own) for own in pairs.values()])
     rows = []
     for (task, own), p in zip(pairs.items(), ps, strict=True):
-        rows.append([task, _points(paired_bootstrap(own)), str(sum(abs(each) > 1e-9 for each in own)), _p(p)])
+        rows.append([task, show_points(paired_bootstrap(own)), str(sum(abs(each) > 1e-9 for each in own)), _p(p)])
     yield from markdown_table(
         ("task", "gain over configurations, points", "configurations that differ", "p (Holm)"), rows
     )
@@ -388,11 +390,13 @@ def _plain(figure: Interval) -> str:
     return f"{figure.value:+.2f} [{figure.low:+.2f}, {figure.high:+.2f}]"
 
 
-def _percent(estimate: Interval) -> str:
+def show_percent(estimate: Interval) -> str:
+    """A share as a percentage, with its ends."""
     return _shown(estimate, "")
 
 
-def _points(estimate: Interval) -> str:
+def show_points(estimate: Interval) -> str:
+    """A difference of shares in percentage points, with its ends."""
     return _shown(estimate, "+")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -61,6 +62,22 @@ class HarborException(OpenRecord, frozen=True, kw_only=True):
     kind: str = msgspec.field(name="exception_type")
 
 
+class HarborSpan(OpenRecord, frozen=True, kw_only=True):
+    """When a part of a trial began and ended, in ISO 8601."""
+
+    started: str | None = msgspec.field(name="started_at", default=None)
+    finished: str | None = msgspec.field(name="finished_at", default=None)
+
+    @property
+    def duration_ms(self) -> float | None:
+        """How long it took; None where an end is missing, is no time or lies before the beginning."""
+        try:
+            took = datetime.fromisoformat(self.finished or "") - datetime.fromisoformat(self.started or "")
+        except (ValueError, TypeError):
+            return None
+        return took / timedelta(milliseconds=1) if took >= timedelta() else None
+
+
 class HarborTrial(OpenRecord, frozen=True, kw_only=True):
     """The result.json of a trial."""
 
@@ -70,6 +87,7 @@ class HarborTrial(OpenRecord, frozen=True, kw_only=True):
     usage: HarborUsage | None = msgspec.field(name="agent_result", default=None)
     verified: HarborVerified | None = msgspec.field(name="verifier_result", default=None)
     exception: HarborException | None = msgspec.field(name="exception_info", default=None)
+    execution: HarborSpan | None = msgspec.field(name="agent_execution", default=None)
     started: str | None = msgspec.field(name="started_at", default=None)
 
 
@@ -123,6 +141,7 @@ def _trial(trial: HarborTrial, file: ResultFile) -> PublishedTrial:
         # Of agents that do not say what they wrote, Harbor says 0.
         output_tokens=usage.output_tokens or None,
         cost_usd=usage.cost_usd,
+        duration_ms=trial.execution.duration_ms if trial.execution else None,
         started=trial.started or "",
         error=exception,
     )

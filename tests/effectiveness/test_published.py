@@ -207,6 +207,26 @@ def test_harbor_trials_by_the_folder_of_their_job(tmp_path: Path) -> None:
     assert found.problems == ()
 
 
+@pytest.mark.parametrize(
+    ("span", "duration_ms"),
+    [
+        ({"started_at": "2026-01-01T10:00:00.250Z", "finished_at": "2026-01-01T10:01:00Z"}, 59_750.0),
+        ({"started_at": "2026-01-01T10:00:00+01:00", "finished_at": "2026-01-01T10:00:00Z"}, 3_600_000.0),
+        ({"started_at": "2026-01-01T10:00:01Z", "finished_at": "2026-01-01T10:00:00Z"}, None),
+        ({"started_at": "2026-01-01T10:00:01Z", "finished_at": "2026-01-01T10:00:02"}, None),
+        ({"started_at": "2026-01-01T10:00:01Z"}, None),
+        ({"started_at": "soon", "finished_at": "later"}, None),
+        (None, None),
+    ],
+)
+def test_how_long_the_agent_of_a_harbor_trial_took(
+    tmp_path: Path, span: dict[str, str] | None, duration_ms: float | None
+) -> None:
+    put(tmp_path, "skills/a__1/result.json", harbor("a__1", 1.0, agent_execution=span))
+    (trial,) = trials(load(tmp_path / "skills"))
+    assert (trial.duration_ms, trial.outcome) == (duration_ms, "pass")
+
+
 def test_a_harbor_job_stands_in_for_trials_that_have_no_folder(tmp_path: Path) -> None:
     put(tmp_path, "runs/skills/a__1/result.json", harbor("a__1", 1.0))
     summary = job({"1.0": ["a__1", "a__2", "../c__1"], "0.0": ["b__1"]}, {"AgentTimeoutError": ["b__1"], "X": ["b__2"]})
