@@ -1,8 +1,8 @@
 """OpenHands, driven without a person: `openhands --headless --json`, its home a fresh folder, the prompt an argument.
 
 What it is given, the same in every arm: the model by variables, since its settings would hold them in a file; no
-questions asked. It looks for skills in `.agents/skills` of the workspace. Public skills of its makers, which it asks
-for at each start, are out of the sandbox's reach, and it goes on without them. A limit of output cannot be told to it.
+questions asked; none of the public skills of its makers, which it looks for at each start. It looks for skills in
+`.agents/skills` of the workspace. A limit of output cannot be told to it.
 
 It is for Python 3.12 alone. It prints a line of JSON for every event, plain lines before and after them, and leaves
 with exit code 0 however it ended. What it used stands nowhere in all that: the gateway saw it.
@@ -54,6 +54,8 @@ def command(job: Job) -> Command:
         "OPENHANDS_PERSISTENCE_DIR": f"{job.home}/.openhands",
         "OPENHANDS_WORK_DIR": job.workspace,
         "OPENHANDS_SUPPRESS_BANNER": "1",
+        # A branch that there is not: else its makers' public skills come from it where there is a network.
+        "EXTENSIONS_REF": "none",
         # Prices of models would be fetched from elsewhere at its start.
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         "NO_COLOR": "1",
