@@ -59,6 +59,8 @@ def command(job: Job) -> Command:
         # Prices of models would be fetched from elsewhere at its start.
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         "NO_COLOR": "1",
+        # Else what it has printed is lost where its time runs out.
+        "PYTHONUNBUFFERED": "1",
     }
     # In one word, so that no prompt is an option.
     return Command((job.program, *options, f"--task={job.prompt}"), environment)

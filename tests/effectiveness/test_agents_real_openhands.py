@@ -95,8 +95,9 @@ def test_failures_have_their_names(stage: Stage, status: int, message: str, outc
 
 def test_what_was_done_before_the_time_was_up_is_known(stage: Stage) -> None:
     (task, *_) = TASKS
-    play = replace(stage.play(task), work="tail -f /dev/null")
-    result, _ = stage.trial(task, "target", play, limits=SandboxLimits(timeout_sec=25))
+    # Of a command that prints nothing it tells its model after half a minute, and goes on.
+    play = replace(stage.play(task), work="while :; do date; sleep 1; done")
+    result, _ = stage.trial(task, "target", play, limits=SandboxLimits(timeout_sec=60))
     assert (result.outcome, result.invoked) == ("timeout", "yes")
     assert result.usage.input_tokens == stage.server.usage().input_tokens
 
