@@ -16,7 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from skill_health.quality.collection import PATTERNS, quality_of_skill
+from skill_health.quality.collection import quality_of_skill
+from skill_health.skill.authoring import SIDES
 from skill_health.skill.parse import parse_skill
 from skill_health.skill.rubric import DIMENSIONS
 from skill_health.stats.agreement import cohen_kappa
@@ -137,7 +138,7 @@ def _points(reading: Reading, at: int) -> int:
 def patterns_table(labels: Sequence[ReadSkill], found: Mapping[str, Reading]) -> Iterator[str]:
     """How often a pattern that the program sees is one by every reading, and how many of these it finds."""
     rows = []
-    for name, side in PATTERNS.items():
+    for name, side in SIDES.items():
         agreed = cohen_kappa([(name in each.a.patterns, name in each.b.patterns) for each in labels if each.a])
         cells = [name.replace("_", " "), side, _shown(agreed)]
         for half in HALVES:

@@ -33,7 +33,14 @@ from skill_health.documents.effect_report import (
     VerdictWord,
 )
 from skill_health.documents.effect_result import SCORED, TrialResult
+from skill_health.documents.quality_report import AuthoringAssociation
 from skill_health.effectiveness.effects.arms import ALPHA, CEILING, FLOOR, arms, full_figure, invoked_of, say_interval
+from skill_health.effectiveness.effects.authoring import (
+    LEAST,
+    associate_authoring,
+    gains_of_skills,
+    written_skills,
+)
 from skill_health.effectiveness.effects.composition import compositions
 from skill_health.effectiveness.effects.contrasts import (
     ALL,
@@ -439,6 +446,7 @@ def build_report(manifest: EffectManifest, results: Sequence[TrialResult]) -> Ef
         leaderboard=leaderboard(models),
         extends=manifest.extends,
         taken_over=len(_taken_over(sheet)),
+        authoring=_authoring(manifest, models),
     )
     return map_values(report, settle)
 
@@ -551,6 +559,11 @@ def _calibration(column: ModelTrials, facts: TrialRunFacts) -> CalibrationContra
         **structs.asdict(arm_contrast(contrast)),
         verdict="not testable" if p is None else "differs" if p < ALPHA else "no difference shown",
     )
+
+
+def _authoring(manifest: EffectManifest, models: Sequence[ModelEffectReport]) -> AuthoringAssociation | None:
+    found = associate_authoring(written_skills(manifest.skills), gains_of_skills(models))
+    return found if found.skills >= LEAST else None
 
 
 def _preliminary(models: Sequence[ModelEffectReport]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from msgspec.structs import replace as replace_fields
 
@@ -16,8 +16,16 @@ from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.files import blake2b
 from skill_health.documents._record import convert_record, record_values
 from skill_health.documents._targets import write_targets
-from skill_health.documents.effect_manifest import EffectManifest, FrozenSandbox, FrozenSkill, FrozenTask, LeftOutArm
+from skill_health.documents.effect_manifest import (
+    EffectManifest,
+    FrozenAuthoring,
+    FrozenSandbox,
+    FrozenSkill,
+    FrozenTask,
+    LeftOutArm,
+)
 from skill_health.documents.effect_result import Key, TrialResult
+from skill_health.documents.quality_report import AuthoringPattern
 from skill_health.effectiveness.agents._load import AgentChoice
 from skill_health.effectiveness.gateway._api import Upstream
 from skill_health.effectiveness.plan.choices import TrialChoices
@@ -26,10 +34,13 @@ from skill_health.effectiveness.run.runs import KIND
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.trial.spec import TrialSpec
-from skill_health.effectiveness.workspace.copies import skill_md
+from skill_health.effectiveness.workspace.copies import SKILL, skill_md
 from skill_health.effectiveness.workspace.staging import concerns, prompt_of, staged
 from skill_health.skill import frontmatter
+from skill_health.skill.authoring import find_patterns
 from skill_health.skill.decode import decode
+from skill_health.skill.parse import parse_skill
+from skill_health.skill.rubric import score_quality
 
 Staged = Mapping[tuple[str, Arm], tuple[SkillCopy, ...]]
 """What is staged for a task in an arm; pairs that are left out are not in it."""
@@ -60,9 +71,23 @@ def freeze_skill(skill: SkillCopy) -> FrozenSkill:
     )
 
 
+def freeze_authoring(skill: SkillCopy) -> FrozenAuthoring:
+    """How a skill is written, as a manifest holds it."""
+    files = tuple(file.path for file in skill.files if file.path != SKILL)
+    parsed = parse_skill(skill_md(skill.files), f"{skill.name}/{SKILL}", skill.name, files)
+    return FrozenAuthoring(
+        points=sum(score.points for score in score_quality(parsed).values()),
+        patterns=cast("tuple[AuthoringPattern, ...]", tuple(find_patterns(parsed))),
+    )
+
+
 def skills_digest(skills: Iterable[FrozenSkill]) -> str:
     """A hash of names, contents and descriptions: what else is said of a skill follows from its contents."""
-    return digest([record_values(replace_fields(skill, length=None, domain="")) for skill in skills])
+    return digest(list(map(_contents, skills)))
+
+
+def _contents(skill: FrozenSkill) -> dict[str, Any]:
+    return record_values(replace_fields(skill, length=None, domain="", authoring=None))
 
 
 def _domain(data: bytes) -> str:
@@ -106,7 +131,7 @@ def _keys(values: Mapping[str, Any]) -> Iterator[journal.Key]:
 
 def _covered(values: Mapping[str, Any]) -> Any:
     manifest = convert_record(values, EffectManifest)
-    return [[record_values(each) for each in (*manifest.tasks, *manifest.skills)], manifest.staged]
+    return [*map(record_values, manifest.tasks), *map(_contents, manifest.skills)], manifest.staged
 
 
 def _settled(values: Mapping[str, Any]) -> bool:

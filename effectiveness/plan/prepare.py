@@ -36,6 +36,7 @@ from skill_health.effectiveness.plan.plan import (
     OF_TRIALS,
     TrialPlan,
     config_digest,
+    freeze_authoring,
     freeze_skill,
     freeze_task,
     skills_digest,
@@ -43,7 +44,7 @@ from skill_health.effectiveness.plan.plan import (
     staged_digest,
     staged_names,
 )
-from skill_health.effectiveness.records import CONTROL
+from skill_health.effectiveness.records import CONTROL, SkillCopy
 from skill_health.effectiveness.sandbox._load import back_end
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.workspace.staging import expand_arms, refuse_unknown
@@ -105,11 +106,17 @@ def to_manifest(
 
 def _frozen_skills(plan: TrialPlan) -> Iterator[FrozenSkill]:
     """The skills of a run by name, each of those that are not the same for all tasks with its task."""
+    targets = {name for task in plan.tasks for name in task.target_skills or ()}
+
+    def frozen(skill: SkillCopy, task: str = "") -> FrozenSkill:
+        authoring = freeze_authoring(skill) if skill.name in targets else None
+        return msgspec.structs.replace(freeze_skill(skill), authoring=authoring, task=task)
+
     for skill in plan.skills:
         if skill.name not in plan.different:
-            yield freeze_skill(skill)
+            yield frozen(skill)
         for task, own in sorted(plan.different.get(skill.name, {}).items()):
-            yield msgspec.structs.replace(freeze_skill(own), task=task)
+            yield frozen(own, task)
 
 
 AT_ONCE = 4

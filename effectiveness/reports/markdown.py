@@ -14,7 +14,7 @@ from skill_health.documents.effect_report import (
     ModelEffectReport,
 )
 from skill_health.effectiveness.effects.contrasts import DELTAS
-from skill_health.effectiveness.reports import _cells, _composition, _loading
+from skill_health.effectiveness.reports import _authoring, _cells, _composition, _loading
 from skill_health.effectiveness.reports._forest import LEGEND, EffectRow, forest
 from skill_health.text.blocks import markdown_table, rest, text
 from skill_health.text.near import list_some
@@ -271,7 +271,17 @@ def render(report: EffectReport, look: RenderOptions = PLAIN) -> str:
     """The verdicts first, then each model: contrasts, skills, arms, costs, controls, categories, tasks."""
     parts = [head(report), _leaders(report)]
     parts += [_model(report, model) for model in report.models]
-    return "\n".join(line for part in (*parts, _foot(report)) for line in part).rstrip() + "\n"
+    return "\n".join(line for part in (*parts, _authored(report), _foot(report)) for line in part).rstrip() + "\n"
+
+
+def _authored(report: EffectReport) -> Iterator[str]:
+    """How the skills are written beside what each adds; where it is known of enough of them."""
+    if found := report.authoring:
+        yield from (f"## {_authoring.TITLE}", "")
+        yield from (f"- {text(said, 2_000)}" for said in _authoring.sentences(found))
+        yield ""
+        if rows := [list(map(text, row)) for row in _authoring.rows(found)]:
+            yield from (f"### {_authoring.PATTERNS}", "", *markdown_table(_authoring.HEAD, rows))
 
 
 def _leaders(report: EffectReport) -> Iterator[str]:

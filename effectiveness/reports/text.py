@@ -8,7 +8,7 @@ from skill_health.bench.report_formats import PLAIN, RenderOptions
 from skill_health.documents._record import map_values
 from skill_health.documents.effect_report import ArmContrast, EffectReport, ModelEffectReport, TaskReport
 from skill_health.effectiveness.effects.contrasts import DELTAS
-from skill_health.effectiveness.reports import _cells, _composition, _loading
+from skill_health.effectiveness.reports import _authoring, _cells, _composition, _loading
 from skill_health.effectiveness.reports._forest import LEGEND, EffectRow, forest
 from skill_health.text.numbers import NOTHING, change, count, points, share
 from skill_health.text.terminal import NARROWEST, ascii_values, cut, lay_out_table, paint, to_ascii, wrapped
@@ -168,7 +168,7 @@ def _page(report: EffectReport, look: RenderOptions) -> str:
     lines = [*_head(report, look, width)]
     for model in report.models:
         lines += _model(report, model, look, width)
-    lines += [*_leaders(report, look, width), *_mind(report, look, width)]
+    lines += [*_authored(report, look, width), *_leaders(report, look, width), *_mind(report, look, width)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -285,6 +285,16 @@ def _controls(report: EffectReport, model: ModelEffectReport, look: RenderOption
         )
     if controls.contrasts or calibration:
         yield ""
+
+
+def _authored(report: EffectReport, look: RenderOptions, width: int) -> Iterator[str]:
+    """How the skills are written beside what each adds; where it is known of enough of them."""
+    if found := report.authoring:
+        yield paint(cut(_authoring.TITLE, width), "bold", look.color)
+        for said in _authoring.sentences(found):
+            yield from wrapped(f"- {said}", width, "  ")
+        yield ""
+        yield from _titled(_authoring.PATTERNS, _authoring.HEAD, _authoring.rows(found), look, width)
 
 
 def _leaders(report: EffectReport, look: RenderOptions, width: int) -> Iterator[str]:

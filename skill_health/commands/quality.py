@@ -64,10 +64,12 @@ def _effects(found: Sequence[QualityOfSkill], runs: tuple[str, ...], config_file
 
     require_modules("quality --effects", STATISTICS)
     from skill_health.effectiveness.commands.report import find
+    from skill_health.effectiveness.effects.authoring import gains_of_skills
     from skill_health.effectiveness.effects.build import build_report
-    from skill_health.quality.association import associate, costs_of_runs, gains_of_runs
+    from skill_health.quality.association import associate, costs_of_runs
 
     reports = [build_report(run.manifest, run.results) for run in (find(each, None, config_file) for each in runs)]
     names = [report.run_id for report in reports]
     simulated = any(report.simulated for report in reports)
-    return associate(found, gains_of_runs(reports), names, costs_of_runs(reports), simulated)
+    gains = gains_of_skills(model for report in reports for model in report.models)
+    return associate(found, gains, names, costs_of_runs(reports), simulated)

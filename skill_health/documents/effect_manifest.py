@@ -10,6 +10,7 @@ from msgspec import Meta
 from skill_health.documents._record import Amount, CommitText, Count, Name, OpenRecord, RunIdText, Share, TimeText
 from skill_health.documents._targets import TargetSkill, read_targets, target_name
 from skill_health.documents.effect_composition import TriedPair
+from skill_health.documents.quality_report import AuthoringPattern, TotalPoints
 
 Isolation = Literal["files", "network", "processes"]
 
@@ -174,8 +175,19 @@ class FrozenSkill(OpenRecord, frozen=True, kw_only=True):
     """The bytes of its SKILL.md; null where that was not written down."""
     domain: str = ""
     """What its frontmatter says: metadata.domain, else metadata.category, else category; empty for nothing."""
+    authoring: FrozenAuthoring | None = None
+    """How it is written; null for a skill that no task names as its target, and where that was not written down."""
     task: str = ""
     """The task that brings it, where tasks bring different skills of this name; empty for one that all have alike."""
+
+
+class FrozenAuthoring(OpenRecord, frozen=True, kw_only=True):
+    """How a skill is written, as the version that made the run counted it; docs/quality.md says by which signs."""
+
+    points: TotalPoints
+    """Of twelve."""
+    patterns: tuple[AuthoringPattern, ...]
+    """The patterns that show in it."""
 
 
 class LeftOutArm(OpenRecord, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from msgspec import Meta
 from skill_health.documents._record import Count, FullFigure, Record, Share
 from skill_health.documents.effect_composition import PairComposition
 from skill_health.documents.effect_loading import LoadingEffect, SelectedFigure
+from skill_health.documents.quality_report import AuthoringAssociation
 
 VerdictWord = Literal[
     "helps", "cheaper", "any text helps", "unexplained gain", "no evidence", "harmful", "not testable", "biased"
@@ -75,6 +76,10 @@ class EffectReport(Record, frozen=True, kw_only=True):
     """The runs that this one took trials over from, the first one first: each could be looked at."""
     taken_over: Count = 0
     """Trials of these runs that are counted here."""
+    authoring: AuthoringAssociation | None = None
+    """How the skills are written beside what each adds, in the mean over models that are not biased; null where both
+    are known of fewer than six.
+    """
 
 
 class ModelEffectReport(Record, frozen=True, kw_only=True):

@@ -150,6 +150,16 @@ class PatternEffect(Record, frozen=True, kw_only=True):
     """Of mean gains; Welch's interval, and the p of a permutation test, corrected over the patterns (Holm)."""
 
 
+class AuthoringAssociation(Record, frozen=True, kw_only=True):
+    """How skills are written beside what they add. Authors chose it: no difference is an effect of a pattern."""
+
+    skills: Count
+    """Skills with a gain, of which it is known how they are written."""
+    correlation: FullFigure
+    """Of the points, of twelve, and the gain, by ranks (Spearman)."""
+    patterns: tuple[PatternEffect, ...]
+
+
 class ThemeEffect(Record, frozen=True, kw_only=True):
     """What the skills of a theme add."""
 

@@ -8,32 +8,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from statistics import fmean
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from skill_health.documents._record import FullFigure
 from skill_health.documents.effect_report import EffectReport
 from skill_health.documents.quality_report import (
-    AuthoringPattern,
     ContractCheck,
     ContractMeasure,
     ContractVerdict,
-    PatternEffect,
-    PatternSide,
     QualityEffects,
     QualityOfSkill,
     ThemeEffect,
 )
-from skill_health.quality.collection import PATTERNS
+from skill_health.effectiveness.effects.authoring import WrittenSkill, associate_authoring, figure_of_skills
 from skill_health.quality.themes import find_themes
-from skill_health.stats.association import clustered_rank_correlation
-from skill_health.stats.estimates import Estimate
-from skill_health.stats.hypothesis_tests import group_permutation_test, sign_flip
+from skill_health.stats.hypothesis_tests import sign_flip
 from skill_health.stats.multiplicity import holm
-from skill_health.stats.resampling import mean_of_groups, paired_bootstrap
-
-LEAST = 6
-"""Skills with the pattern, and without it, that a difference takes."""
+from skill_health.stats.resampling import paired_bootstrap
 
 
 class MeasuredCost(NamedTuple):
@@ -43,18 +34,6 @@ class MeasuredCost(NamedTuple):
     model: str
     measure: ContractMeasure
     mean: FullFigure
-
-
-def gains_of_runs(reports: Sequence[EffectReport]) -> dict[str, float]:
-    """The mean over models and runs of what each single skill adds to the share of trials that pass."""
-    found: dict[str, list[float]] = {}
-    for report in reports:
-        for model in report.models:
-            for own in model.skills:
-                primary = next((each for each in own.contrasts if each.kind == "primary"), None)
-                if not own.skills and primary and primary.delta.value is not None:
-                    found.setdefault(own.skill, []).append(primary.delta.value)
-    return {skill: fmean(values) for skill, values in found.items()}
 
 
 def costs_of_runs(reports: Sequence[EffectReport]) -> list[MeasuredCost]:
@@ -92,51 +71,21 @@ def associate(
     """What points and patterns go with, over the skills with a gain; a name that several skills have is left out."""
     named = Counter(each.name for each in skills)
     known = [each for each in skills if each.name in gains and named[each.name] == 1]
-    values = [gains[each.name] for each in known]
-    correlation = clustered_rank_correlation([each.points for each in known], values, list(range(len(known))))
-    effects = [_pattern_estimate(name, known, values) for name in PATTERNS]
-    adjusted = holm([each.p for each in effects])
+    written = [
+        WrittenSkill(each.name, each.points, frozenset(place.pattern for place in each.patterns)) for each in known
+    ]
+    found = associate_authoring(written, gains)
     contracts = [check for each in known for check in _check_contract(each, costs)]
     themes = find_themes({each.name: each.description for each in known})
     return QualityEffects(
         runs=tuple(runs),
         simulated=simulated,
-        skills=len(known),
-        correlation=_figure(correlation),
-        patterns=tuple(
-            PatternEffect(
-                pattern=cast(AuthoringPattern, name),
-                side=cast(PatternSide, PATTERNS[name]),
-                showing=(showing := sum(_shows(each, name) for each in known)),
-                others=len(known) - showing,
-                difference=_figure(replace(estimate, p_adjusted=p)),
-            )
-            for name, estimate, p in zip(PATTERNS, effects, adjusted, strict=True)
-        ),
+        skills=found.skills,
+        correlation=found.correlation,
+        patterns=found.patterns,
         themes=tuple(_theme_effects(themes, gains)),
         contracts=tuple(contracts),
     )
-
-
-def _shows(skill: QualityOfSkill, pattern: str) -> bool:
-    return any(place.pattern == pattern for place in skill.patterns)
-
-
-def _pattern_estimate(pattern: str, skills: Sequence[QualityOfSkill], gains: Sequence[float]) -> Estimate:
-    """The difference of mean gains, with Welch's interval and the p of a permutation test."""
-    sides = [
-        [gain for each, gain in zip(skills, gains, strict=True) if _shows(each, pattern) is side]
-        for side in (True, False)
-    ]
-    if min(map(len, sides)) < LEAST:
-        return Estimate(
-            None, n=len(gains), clusters=len(gains), note=f"not testable: {LEAST} skills are needed on each side"
-        )
-    half = mean_of_groups([sides[0], [-gain for gain in sides[1]]])
-    low, high = (None if end is None else 2 * end for end in (half.low, half.high))
-    tests = group_permutation_test(gains, [_shows(each, pattern) for each in skills])
-    value = None if half.value is None else 2 * half.value
-    return replace(half, value=value, low=low, high=high, p=tests.get(True))
 
 
 def _theme_effects(themes: Mapping[str, str], gains: Mapping[str, float]) -> Iterator[ThemeEffect]:
@@ -147,7 +96,7 @@ def _theme_effects(themes: Mapping[str, str], gains: Mapping[str, float]) -> Ite
     adjusted = holm([sign_flip(members[theme]) for theme in ranked])
     for theme, p in zip(ranked, adjusted, strict=True):
         estimate = replace(paired_bootstrap(members[theme]), p=sign_flip(members[theme]), p_adjusted=p)
-        yield ThemeEffect(theme=theme, skills=len(members[theme]), gain=_figure(estimate))
+        yield ThemeEffect(theme=theme, skills=len(members[theme]), gain=figure_of_skills(estimate))
 
 
 def _check_contract(skill: QualityOfSkill, costs: Sequence[MeasuredCost]) -> list[ContractCheck]:
@@ -168,10 +117,3 @@ def _judge(said: int, measured: FullFigure) -> ContractVerdict:
     if measured.low is None or measured.high is None:
         return "open"
     return "exceeded" if measured.low > said else "kept" if measured.high <= said else "open"
-
-
-def _figure(estimate: Estimate) -> FullFigure:
-    return FullFigure(
-        value=estimate.value, low=estimate.low, high=estimate.high, n=estimate.n, clusters=estimate.clusters, p=estimate.p,
-        p_adjusted=estimate.p_adjusted, method=estimate.method, note=estimate.note,
-    )  # fmt: skip

@@ -24,14 +24,11 @@ from skill_health.documents.quality_report import (
     QualityReport,
     SoughtSign,
 )
-from skill_health.skill.authoring import GAIN, LOSS
+from skill_health.skill.authoring import SIDES, find_patterns
 from skill_health.skill.contract import find_contract_problems, read_contract
 from skill_health.skill.model import Skill
 from skill_health.skill.parse import parse_skill
 from skill_health.skill.rubric import DIMENSIONS, score_quality
-
-PATTERNS = {**dict.fromkeys(GAIN, "gain"), **dict.fromkeys(LOSS, "loss")}
-"""What each pattern went with."""
 
 
 def quality_of_collection(root: str, skills: Iterable[Entry]) -> tuple[QualityOfSkill, ...]:
@@ -68,11 +65,8 @@ def quality_of_skill(skill: Skill) -> QualityOfSkill:
 
 
 def _patterns(skill: Skill) -> Iterator[PatternPlace]:
-    for name, find in {**GAIN, **LOSS}.items():
-        if at := find(skill):
-            yield PatternPlace(
-                pattern=cast(AuthoringPattern, name), side=cast(PatternSide, PATTERNS[name]), line=at.line
-            )
+    for name, at in find_patterns(skill).items():
+        yield PatternPlace(pattern=cast(AuthoringPattern, name), side=cast(PatternSide, SIDES[name]), line=at.line)
 
 
 def _contract(skill: Skill) -> DeclaredContract | None:
@@ -110,7 +104,7 @@ def quality_report(found: Sequence[QualityOfSkill], effects: QualityEffects | No
                 skills=sum(name in own for own in showing),
                 n=len(found),
             )
-            for name, side in PATTERNS.items()
+            for name, side in SIDES.items()
         ),
         effects=effects,
     )

@@ -196,3 +196,11 @@ LOSS: Mapping[str, Callable[[Skill], Span | None]] = {
     "tool_without_fallback": find_brittle,
 }
 """Those of appendix F.3."""
+SIDES: Mapping[str, str] = {**dict.fromkeys(GAIN, "gain"), **dict.fromkeys(LOSS, "loss")}
+"""What each pattern went with."""
+
+
+def find_patterns(skill: Skill) -> dict[str, Span]:
+    """The patterns that show in a skill, and where."""
+    found = {name: find(skill) for name, find in (*GAIN.items(), *LOSS.items())}
+    return {name: at for name, at in found.items() if at}

@@ -9,7 +9,7 @@ import pytest
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from scripts.quality_figures import HALVES, PAGE, ReadSkill, kept_figures, read_labels, with_tables
-from skill_health.quality.collection import PATTERNS
+from skill_health.skill.authoring import SIDES
 from skill_health.skill.rubric import DIMENSIONS, MOST
 
 LABELLED = read_labels()
@@ -28,7 +28,7 @@ def test_a_reading_is_well_formed(label: ReadSkill) -> None:
     assert re.fullmatch("[0-9a-f]{40}", label.commit) and re.fullmatch("[0-9a-f]{64}", label.sha256)
     for reading in (*([label.a] if label.a else []), label.b, COUNTED[str(label.id)]):
         assert len(reading.points) == len(DIMENSIONS) and all(0 <= each <= MOST for each in reading.points)
-        assert list(reading.patterns) == [name for name in PATTERNS if name in reading.patterns]
+        assert list(reading.patterns) == [name for name in SIDES if name in reading.patterns]
     assert label.settled <= set(label.b.patterns)
 
 

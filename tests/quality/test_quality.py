@@ -21,10 +21,12 @@ from skill_health.core.validation import problems
 from skill_health.documents._record import encode_record
 from skill_health.documents.quality_report import QualityOfSkill
 from skill_health.drafts.commands.contract import draft_contracts
+from skill_health.effectiveness.effects.authoring import gains_of_skills
 from skill_health.effectiveness.effects.build import build_report
-from skill_health.quality.association import associate, costs_of_runs, gains_of_runs
-from skill_health.quality.collection import PATTERNS, quality_of_skill, quality_report
+from skill_health.quality.association import associate, costs_of_runs
+from skill_health.quality.collection import quality_of_skill, quality_report
 from skill_health.quality.render import quality_blocks
+from skill_health.skill.authoring import SIDES
 from skill_health.skill.contract import CONTRACT
 from skill_health.skill.parse import parse_skill
 from skill_health.skill.rubric import DIMENSIONS, MOST
@@ -173,7 +175,7 @@ def test_associations_are_those_of_scipy() -> None:
         )
         assert each.difference.p == pytest.approx(exact.pvalue, abs=0.02)
         assert each.difference.p_adjusted is not None and each.difference.p_adjusted >= (each.difference.p or 0)
-    assert {each.pattern for each in found.patterns} == set(PATTERNS)
+    assert {each.pattern for each in found.patterns} == set(SIDES)
 
 
 def test_a_name_of_two_skills_is_nobodys_gain() -> None:
@@ -190,7 +192,7 @@ def run_of(skills: int = 8) -> Any:
 def test_gains_and_costs_are_those_of_the_report() -> None:
     made = run_of()
     report = build_report(made.manifest, made.results)
-    gains, costs = gains_of_runs([report, report]), costs_of_runs([report])
+    gains, costs = gains_of_skills([*report.models, *report.models]), costs_of_runs([report])
     assert set(gains) == {f"skill-{n}" for n in range(8)}
     for own in report.models[0].skills:
         deltas = []
@@ -213,7 +215,7 @@ def test_a_contract_is_kept_exceeded_or_open() -> None:
     skills = [quality(PLAIN, f"skill-{n}", CONTRACTED) for n in range(8)]
     made = run_of()
     report = build_report(made.manifest, made.results)
-    checks = associate(skills, gains_of_runs([report]), [made.run_id], costs_of_runs([report])).contracts
+    checks = associate(skills, gains_of_skills(report.models), [made.run_id], costs_of_runs([report])).contracts
     assert len(checks) == 16 and {each.measure for each in checks} == {"tool calls", "tokens"}
     for each in checks:
         low, high = each.measured.low, each.measured.high
