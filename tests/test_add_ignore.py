@@ -26,6 +26,7 @@ def files_of(root: Path) -> dict[str, bytes]:
 FAILING = [each for each in CASES if each.values[1]["kind"] == "fail" and not str(each.values[0]).startswith("RP")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("code", "case"), thinned(FAILING[::4], 3))
 def test_only_comments_are_added_and_then_nothing_is_left_to_silence(
     code: str, case: dict[str, Any], run: Run, tmp_path: Path

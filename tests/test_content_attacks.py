@@ -313,6 +313,7 @@ def test_every_command_comes_to_its_end(name: str, place: Path, run: Run) -> Non
     attacked.hold()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", WHOLE, ids=" ".join)
 def test_the_other_commands_do_work_where_nothing_is_planted(words: tuple[str, ...], place: Path, run: Run) -> None:
     text("evals/tasks/t/metadata.json", "{}")(place)

@@ -331,6 +331,7 @@ def test_the_reports_may_lie_anywhere(repository: Path, run: Run, tmp_path_facto
     assert done.stderr.startswith("skill-health: error: cannot ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "dirty"),
     [

@@ -41,6 +41,7 @@ def hold_to_diff(run: Run, root: Path, *options: str) -> tuple[int, int]:
     return shown, more
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("code", "case"), thinned([each for each in CASES if "fixed" in each.values[1]], 3))
 def test_the_summary_and_the_diff_agree_on_what_has_a_fix(
     code: str, case: dict[str, Any], run: Run, tmp_path: Path

@@ -142,6 +142,7 @@ def test_registry_lines_are_valid_by_their_schema(kind: str) -> None:
     assert [error.message for record in records for error in validator.iter_errors(record)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_script_explains_itself(script: Path, tmp_path: Path) -> None:
     # -S leaves out installed packages: the scripts promise to need the standard library only.

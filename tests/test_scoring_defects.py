@@ -130,6 +130,7 @@ SILENCED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", ["LI001", "SA001"])
 @pytest.mark.parametrize("how", SILENCED)
 def test_nothing_buys_a_better_score(how: str, code: str, run: Run, write: Write) -> None:

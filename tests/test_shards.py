@@ -104,6 +104,7 @@ def test_shards_merge_to_the_bytes_of_the_whole_run(run: Run, collection: Path, 
     assert assert_same(run, collection, files) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", formats.names())
 def test_in_every_format(run: Run, finished: Path, name: str) -> None:
     files = sorted((finished / "of-3").iterdir())
@@ -111,6 +112,7 @@ def test_in_every_format(run: Run, finished: Path, name: str) -> None:
     assert_same(run, finished, files, "--format", name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [("--score",), ("--score", "--profile", "plan"), ("--statistics",), ("--fail-on", "never"), ("--ignore", "LI")],
@@ -161,6 +163,7 @@ def test_of_some_of_the_skills(run: Run, collection: Path, tmp_path: Path) -> No
     assert "6 skills checked" in whole.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("edit", "checked"),
     [

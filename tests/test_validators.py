@@ -60,6 +60,7 @@ def test_each_configuration_is_sound(name: str, checkout: Path, tmp_path: Path) 
     jsonschema.Draft202012Validator(SCHEMA).validate(tomllib.loads(path.read_text("utf-8")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_each_mutation_changes_something(name: str, write: Write) -> None:
     files = {f"skills/report/{path}": text for path, text in BESIDE.items()}

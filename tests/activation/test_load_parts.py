@@ -76,6 +76,7 @@ def test_there_are_streams_of_every_agent() -> None:
     assert {path.parent.name for path in recorded()} == set(FOLDERS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", recorded(), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_stream_that_was_cut_off_is_never_taken_for_a_whole_one(path: Path) -> None:
     """What was read so far says that the agent is done only where the whole stream does."""

@@ -113,6 +113,7 @@ def test_any_bytes_are_survived(data: bytes, tmp_path_factory: pytest.TempPathFa
 LINES = b'{"state":"1","name":"a"}\n{"state":"1","name":"b"}\n'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [b"", b"\n", b'{"state":"0"}\n', LINES[:24] + LINES])
 @pytest.mark.parametrize("there", range(len(LINES) + 1))
 def test_lines_that_a_killed_process_began_are_finished(before: bytes, there: int, tmp_path: Path) -> None:

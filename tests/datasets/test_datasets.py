@@ -208,6 +208,7 @@ def _plain(row: Any) -> Any:
     return record_values(row)
 
 
+@pytest.mark.slow
 def test_the_command_over_our_own_fixtures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

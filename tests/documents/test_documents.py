@@ -155,6 +155,7 @@ def is_read(name: str, data: Any) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_what_was_written_is_read_and_written_again(name: str) -> None:
     data = documents()[name]
@@ -163,6 +164,7 @@ def test_what_was_written_is_read_and_written_again(name: str) -> None:
     assert written == {key: value for key, value in data.items() if key in validator(name).schema["properties"]}
 
 
+@pytest.mark.slow
 @given(st.data(), st.sampled_from(sorted(KINDS)))
 def test_what_is_changed_is_judged_as_its_schema_does(data: st.DataObject, name: str) -> None:
     changed = copy.deepcopy(documents()[name])

@@ -97,6 +97,7 @@ class Killed(BaseException):
     """What a test has happen in the place of a kill."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", range(1, 7))
 def test_a_kill_while_drafts_are_written(
     at: int, whole: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -57,6 +57,7 @@ def test_every_agent_and_sandbox_is_listed_with_what_is_there(programs: Path) ->
     assert {"bubblewrap", "none", "SANDBOX", "AGENT"} <= set(rows)
 
 
+@pytest.mark.slow
 def test_a_program_is_asked_for_its_version_without_the_user_s_environment(programs: Path) -> None:
     fake(programs)
     done = run("--format", "json", "claude-code", "codex")
@@ -73,6 +74,7 @@ def probed(*words: str) -> tuple[Any, int]:
     return agent["probe"], done.return_value
 
 
+@pytest.mark.slow
 def test_a_probe_of_an_agent_that_sees_what_it_should() -> None:
     seen, code = probed("scripted")
     assert code == 0

@@ -212,6 +212,7 @@ def test_skills_that_changed_are_told_by_their_digests() -> None:
 LIMITS, AGENT = record_values(ONE.manifest.limits), record_values(ONE.manifest.models[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "said"),
     [

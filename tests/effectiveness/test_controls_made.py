@@ -38,6 +38,7 @@ def test_the_same_seed_writes_the_same_tasks_and_another_one_others(tmp_path: Pa
     assert {each.difficulty for each in loaded.tasks} == set(LEVELS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", templates())
 @pytest.mark.parametrize("level", range(len(LEVELS)))
 def test_the_oracle_works_out_what_the_template_did(name: str, level: int, tmp_path: Path) -> None:

@@ -359,6 +359,7 @@ BOMB = "a: &a [x, x]\n" + "".join(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [

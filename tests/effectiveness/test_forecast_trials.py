@@ -136,6 +136,7 @@ def test_the_plans_size_is_preliminary_and_its_gate_can_be_reached() -> None:
     assert "margin of" not in notes(a_plan(tasks=many(40, 40), reps=9, margin=0.2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tasks", "models", "message"),
     [

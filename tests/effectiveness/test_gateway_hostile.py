@@ -264,6 +264,7 @@ def test_any_bytes_whatever(cuts: list[tuple[str, int, bytes]]) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", thinned(PROTOCOLS, 2))
 @pytest.mark.parametrize(
     "body",

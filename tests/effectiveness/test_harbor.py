@@ -96,6 +96,7 @@ def test_what_is_no_provider_is_no_sandbox(name: str) -> None:
         back_end(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("provider", "said"),
     [

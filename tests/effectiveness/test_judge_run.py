@@ -94,6 +94,7 @@ def test_the_configuration_says_who_judges_and_options_go_first(tmp_path: Path) 
             assert f"forecast: {calls} calls" in done.output, (more, done.output, done.exception)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["openai", "openai-responses", "anthropic", "gemini"])
 def test_every_protocol_carries_the_rules_apart_from_the_evidence(tmp_path: Path, protocol: str) -> None:
     make_run(tmp_path / "reports")
@@ -108,6 +109,7 @@ def test_every_protocol_carries_the_rules_apart_from_the_evidence(tmp_path: Path
         assert RULES.split("\n")[0] in json.dumps(seen.body) and RULES.split("\n")[0] not in seen.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["openai", "openai-responses", "anthropic", "gemini"])
 def test_votes_go_in_a_batch_at_its_price_and_the_verdicts_are_the_same(
     tmp_path: Path, protocol: str, monkeypatch: pytest.MonkeyPatch

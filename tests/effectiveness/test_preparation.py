@@ -85,6 +85,7 @@ FAILURES: list[tuple[str | SetupCommand, str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "said"), FAILURES)
 def test_what_cannot_be_prepared_is_no_failure_of_the_agent(tmp_path: Path, command: Any, said: str) -> None:
     result, place = prepared(tmp_path, command, act="touch ran", skills=True)

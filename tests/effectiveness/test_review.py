@@ -261,6 +261,7 @@ def test_without_a_report_of_tests_what_pytest_printed_is_read(review: Review, t
     }
 
 
+@pytest.mark.slow
 def test_text_and_markdown_say_the_same(review: Review, tmp_path: Path) -> None:
     write_run(tmp_path)
     text, md = (review("--sandbox", "none", "--format", each) for each in ("text", "md"))
@@ -277,12 +278,14 @@ def test_text_and_markdown_say_the_same(review: Review, tmp_path: Path) -> None:
     assert "effectiveness show" in text and "control 3 of 3" in text
 
 
+@pytest.mark.slow
 def test_trials_of_another_state_of_the_task_are_no_evidence(review: Review, tmp_path: Path) -> None:
     write_run(tmp_path, digest="0" * 32)
     (task,) = review("--sandbox", "none", "--format", "json", exit_code=1)["tasks"]
     assert (task["agents"], task["recommendation"]) == ([], "not decided")
 
 
+@pytest.mark.slow
 def test_simulated_trials_decide_nothing(review: Review, tmp_path: Path) -> None:
     write_run(tmp_path, model=MODEL)
     (task,) = review("--sandbox", "none", "--format", "json", exit_code=1)["tasks"]

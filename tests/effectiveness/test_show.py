@@ -154,6 +154,7 @@ def test_no_link_is_followed(show: Show, tmp_path: Path, name: str) -> None:
         assert "no workspace was kept" in told
 
 
+@pytest.mark.slow
 def test_an_archive_that_grows_without_end_is_not_unpacked(show: Show, tmp_path: Path) -> None:
     files = with_files("target", workspace_tar_gz=workspace({"big": b"\0" * (70 << 20)}))
     task = first_task(write(tmp_path / "reports", files))

@@ -206,6 +206,7 @@ def kept_of(folder: Path) -> dict[str, Any]:
     return {"results": results, **{name: (folder / f"report.{name}").read_text() for name in ("json", "md")}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["judging", "pairwise"])
 def test_a_judging_in_shards_is_the_judging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     monkeypatch.setattr(judge_command, "load_tasks_of", lambda *_: ())

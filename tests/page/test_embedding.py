@@ -147,6 +147,7 @@ def test_a_site_has_a_page_for_each_skill_and_leads_there(monkeypatch: pytest.Mo
     assert dict(render_site(page)) == files
 
 
+@pytest.mark.slow
 def test_no_text_of_a_skill_ends_the_script_that_keeps_it() -> None:
     text = render(page_made.page())
     inner = re.findall(rf'<script type="application/json" id="{DATA}">(.*?)</script>', text, re.DOTALL)[0]

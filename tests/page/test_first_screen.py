@@ -82,6 +82,7 @@ def below(seen: Parsed, tag: str, id_: str) -> list[Element]:
     return found
 
 
+@pytest.mark.slow
 def test_it_names_the_collection_and_its_commit(root: Path, seen: Parsed) -> None:
     commit = git(root, "rev-parse", "HEAD").strip()
     assert seen.one(tag="h1").text == "acme/crates"
@@ -157,6 +158,7 @@ def test_each_row_has_the_verdict_of_daily(root: Path, page: Page) -> None:
         assert word == "fail" or "error" not in row, "no passing skill has an error in its row"
 
 
+@pytest.mark.slow
 def test_what_a_browser_lays_out_does_not_grow_with_the_skills(tmp_path: Path, page: Page) -> None:
     write_skills(tmp_path, 4 * SKILLS)
     few, many = render(page), render(page_of(tmp_path))

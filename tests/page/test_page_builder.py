@@ -78,6 +78,7 @@ def serving(whole: Path, checked: list[Entry], tmp_path: Path) -> Serving:
     return Serving(Path(shutil.copytree(whole, tmp_path / "copy", symlinks=True)), checked)
 
 
+@pytest.mark.slow
 def test_a_build_of_what_has_not_changed_makes_nothing(serving: Serving) -> None:
     page, cost = serving.build()
     assert cost == (SKILLS, SKILLS, 2 * SKILLS) and page == serving.fresh()
@@ -92,6 +93,7 @@ def test_an_edit_of_a_skill_costs_that_skill(serving: Serving) -> None:
     assert (linted, read) == (1, 1) and made == 2, "its row and its part"
 
 
+@pytest.mark.slow
 def test_a_bundled_file_costs_the_skill_that_has_it(serving: Serving) -> None:
     serving.build()
     script = serving.skill("skill-2").parent / "scripts" / "get.sh"
@@ -105,6 +107,7 @@ def test_a_bundled_file_costs_the_skill_that_has_it(serving: Serving) -> None:
     assert read == 1 and 0 < made <= 2 and page == serving.fresh()
 
 
+@pytest.mark.slow
 def test_a_new_run_costs_the_skills_whose_figures_it_changes(serving: Serving) -> None:
     before, _ = serving.build()
     history = serving.root / "reports" / RUNS[2]
@@ -160,6 +163,7 @@ _STEPS = st.tuples(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(_STEPS, min_size=1, max_size=3))
 def test_after_any_changes_the_page_is_that_of_a_build_from_nothing(
     whole: Path, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[Callable[..., None], str, str]]

@@ -139,6 +139,7 @@ def test_each_is_there_once_and_has_a_table_with_a_cell_for_each_head() -> None:
     assert found == pictures(replace(usual()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_every_figure_of_a_table_is_the_reports(name: str) -> None:
     page = PAGES[name]()

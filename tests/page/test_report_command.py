@@ -167,6 +167,7 @@ def test_an_empty_file_or_a_damaged_page_is_replaced(text: str, root: Path, caps
     capsys.readouterr()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("title", "shown"),
     [

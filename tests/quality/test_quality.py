@@ -103,6 +103,7 @@ def test_any_text_has_points_within_bounds(body: str) -> None:
     assert found == quality(body)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [
@@ -151,6 +152,7 @@ def collection(count: int, seed: int = 1) -> tuple[list[QualityOfSkill], dict[st
     return skills, {skill.name: rng.uniform(-0.2, 0.6) for skill in skills}
 
 
+@pytest.mark.slow
 def test_associations_are_those_of_scipy() -> None:
     skills, gains = collection(24)
     found = associate(skills, gains, ["a"])

@@ -215,6 +215,7 @@ def damage(kind: str, batch: Batch, found: list[bytes]) -> list[bytes]:
     raise AssertionError(kind)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize(
     "kind", ["missing", "no JSON", "too long", "no object", "two answers", "no id", "id is no text"]
@@ -239,6 +240,7 @@ def test_a_call_whose_answer_is_damaged_is_made_again_and_its_first_one_counts_a
     assert read_past(str(the_run(collection)), FIELDS).usd == pytest.approx((6 + EACH) * each + held)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("word", ["errored", "expired"])
 def test_what_failed_or_was_not_reached_costs_nothing_and_is_made_again(
@@ -267,6 +269,7 @@ def test_a_call_that_always_fails_is_missing_data_after_three_batches(
     assert row["cost_usd"] == 0 and "500" in row["error"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_an_answer_in_the_wrong_form_is_asked_for_once_more_in_a_following_batch(
     protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path
@@ -278,6 +281,7 @@ def test_an_answer_in_the_wrong_form_is_asked_for_once_more_in_a_following_batch
     assert {row["attempts"] for row in results(collection) if row["prompt_id"] == "p4"} == {2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_an_answer_of_another_model_is_none(
     protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path
@@ -314,6 +318,7 @@ def test_a_transfer_that_is_cut_is_made_again_before_anything_counts_as_lost(
 # --- Handing in ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_batches_are_split_by_number_and_by_size(
     protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path, monkeypatch: pytest.MonkeyPatch
@@ -398,6 +403,7 @@ NOT_TAKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("why", NOT_TAKEN)
 def test_a_server_that_takes_no_batches_ends_the_run_in_one_line(
@@ -413,6 +419,7 @@ def test_a_server_that_takes_no_batches_ends_the_run_in_one_line(
     assert read_past(str(the_run(collection)), FIELDS).attempts == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("fault", ["cut", "no answer at all", "500", "no JSON", "no batch in it"])
 def test_a_batch_that_was_taken_although_nobody_said_so_is_found_and_not_handed_in_again(
@@ -450,6 +457,7 @@ def test_a_batch_that_was_taken_although_nobody_said_so_is_found_and_not_handed_
     assert read_past(str(the_run(collection)), FIELDS).attempts == 6 + 2 * EACH
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_batch_that_was_never_taken_is_handed_in_again_and_counts_once(
     protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path
@@ -495,6 +503,7 @@ def test_a_server_that_is_down_for_a_while_loses_nothing(
 # --- Money ---
 
 
+@pytest.mark.slow
 def test_caps_hold_before_a_batch_is_handed_in(
     call: Callable[..., int], provider: BatchProvider, collection: Path
 ) -> None:

@@ -167,6 +167,7 @@ def by_length(server: Loopback) -> dict[int, int]:
     return found
 
 
+@pytest.mark.slow
 def test_what_was_stopped_goes_on_and_nothing_is_paid_twice(collection: Path, server: Loopback) -> None:
     server.react = lambda seen: good(seen) if seen.number <= 20 else failure(seen, "no_credit")
     with pytest.raises(AbortedError, match=r"calls are left of the library of 12 skills \(quota"):

@@ -188,6 +188,7 @@ FieldSearch([ListedSkill(f"s{n}", f"plum jam number {n} sorted") for n in range(
 """
 
 
+@pytest.mark.slow
 def test_the_bytes_are_the_same_in_any_process(cache: Path, write: Callable[..., Path]) -> None:
     written = []
     for seed in ("1", "2"):

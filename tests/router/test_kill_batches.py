@@ -314,6 +314,7 @@ def test_what_somebody_cancels_at_the_provider_is_not_handed_in_again_by_itself(
         assert [len(each.calls) for each in made.batches] == [CALLS, CALLS]
 
 
+@pytest.mark.slow
 def test_two_processes_do_not_share_a_run(started: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
     made = BatchProvider(right, looks=10**9)
     with Loopback(made.react) as server:

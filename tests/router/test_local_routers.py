@@ -160,6 +160,7 @@ def test_overlap_reads_when_to_use_and_counts_each_word_once() -> None:
     assert opened("lexical:overlap", skills).rank("jammed jammed queue of trees") == [("a", 0.666667), ("b", 0.333333)]
 
 
+@pytest.mark.slow
 def test_no_router_leaves_a_thread_behind() -> None:
     # tqdm starts one at its first bar, for as long as the process lives: here are the names of all that are left.
     code = (

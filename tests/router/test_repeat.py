@@ -144,6 +144,7 @@ def drop_first_line(path: Path) -> None:
     path.write_bytes(path.read_bytes().partition(b"\n")[2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
@@ -169,6 +170,7 @@ def test_verify_names_what_does_not_follow(
     assert said in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("models", ["lexical:tfidf", "lexical:tfidf,lexical:overlap"])
 def test_a_run_made_without_statistics_is_verified_as_it_was_made(
     collection: Path, models: str, monkeypatch: pytest.MonkeyPatch

@@ -176,6 +176,7 @@ def read_report(folder: Path) -> RouterReport:
     return convert_record(json.loads((folder / "report.json").read_text("utf-8")), RouterReport)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["text", "json_schema"])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_every_protocol_is_asked_about_the_shortlist_alone(

@@ -163,6 +163,7 @@ def test_what_is_no_part_of_a_skill_costs_no_check(write: Write, monkeypatch: py
     assert session.problems == ()
 
 
+@pytest.mark.slow
 def test_a_registry_has_its_findings(write: Write) -> None:
     text = "---\nname: tidy\ndescription: Tidies lists. Use when a list is out of order.\n---\n# Tidy\n\nSort it.\n"
     root = write(

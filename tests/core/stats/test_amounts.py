@@ -149,6 +149,7 @@ def test_a_mean_change_reaches_as_far_as_student_and_as_skewness_do() -> None:
     assert mean_change([1.0] * 9).note == "no interval: all clusters differ by the same"
 
 
+@pytest.mark.slow
 def test_a_mean_change_holds_the_truth_where_one_side_takes_twice_as_much() -> None:
     rng, hits = np.random.default_rng(7), [0, 0]
     for _ in range(1_000):

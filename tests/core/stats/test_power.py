@@ -134,6 +134,7 @@ def is_gain(by: list[float], tests: int) -> bool:
     return sum(each != 0 for each in by) >= 6 and (p or 1) * tests < 0.05 and (low or 0) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tasks", "replications", "tests", "against"),
     [(8, 3, 1, 1), (15, 3, 1, 1), (15, 1, 1, 1), (20, 3, 3, 1), (29, 2, 1, 1), (15, 3, 1, 3), (20, 2, 2, 2)],
@@ -175,6 +176,7 @@ ONE_MODEL = 1 + SECOND_WEIGHT / FIRST_WEIGHT
 """The tests that one model counts as, success and efficiency together."""
 
 
+@pytest.mark.slow
 def test_the_figures_that_are_published_are_these(checkout: Path) -> None:
     text = " ".join((checkout / "docs/statistics.md").read_text("utf-8").split())
     found = re.search(

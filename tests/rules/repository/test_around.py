@@ -110,6 +110,7 @@ def test_test_data_and_what_git_ignores_is_no_plugin(root: Path, capfd: Lines) -
     assert found(capfd) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
