@@ -17,8 +17,8 @@ COUNTED = kept_figures()
 
 
 def test_half_of_the_skills_are_sealed_and_none_is_in_both_halves() -> None:
-    assert len({each.id for each in LABELLED}) == len({each.sha256 for each in LABELLED}) == len(LABELLED) == 99
-    assert [sum(each.half == half for each in LABELLED) for half in HALVES] == [50, 49]
+    assert len({each.id for each in LABELLED}) == len({each.sha256 for each in LABELLED}) == len(LABELLED) == 100
+    assert [sum(each.half == half for each in LABELLED) for half in HALVES] == [50, 50]
     assert all(each.a for each in LABELLED)
     assert len({each.repository for each in LABELLED}) == 7
 

@@ -21,7 +21,7 @@ Translate the file line by line. Not for code that uses macros: write that anew.
 Say what the skill is not for.
 
 ## Source
-evidence · SkillsBench, appendix F.3 (2026). Of 49 public skills that it was not written on, it was right in 0 of 4:
+evidence · SkillsBench, appendix F.3 (2026). Of 50 public skills that it was not written on, it was right in 0 of 4:
 docs/quality.md.
 """
 

@@ -21,7 +21,7 @@ Use Suricata's Lua detector. If `suricata -T` fails, check the rule with `--engi
 Say how to tell that the tool fails, and what to do then.
 
 ## Source
-evidence · SkillsBench, appendix F.3 (2026). Of 49 public skills that it was not written on, it was right in 1 of 7:
+evidence · SkillsBench, appendix F.3 (2026). Of 50 public skills that it was not written on, it was right in 2 of 8:
 docs/quality.md.
 """
 

@@ -25,7 +25,7 @@ For a plant with one input, skip steps 2 to 4 and use the PID values below.
 Mark what is optional, and say how a simple case goes.
 
 ## Source
-evidence · SkillsBench, appendix F.3 (2026). Of 49 public skills that it was not written on, it was right in 2 of 10:
+evidence · SkillsBench, appendix F.3 (2026). Of 50 public skills that it was not written on, it was right in 2 of 10:
 docs/quality.md.
 """
 
