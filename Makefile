@@ -14,7 +14,7 @@ demo: $(STAMP)
 	@bash scripts/demo.sh .venv/bin/python
 
 test: $(STAMP)
-	$(RUN) pytest -m "not slow and not real" -n auto --dist worksteal
+	@bash scripts/in_memory.sh $(RUN) pytest -m "not slow and not real" -n auto --dist worksteal
 
 test-slow: $(STAMP)
 	$(RUN) pytest -m "(slow or hypothesis) and not real" --hypothesis-profile thorough -n auto --dist worksteal
