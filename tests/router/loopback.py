@@ -52,7 +52,8 @@ class Reaction:
     `delay` seconds pass before the first byte; `drip` = (bytes, seconds) sends the body in such pieces; after `cut`
     bytes of the body (or of `raw`) the connection is reset; `hang` never answers; `raw` replaces the whole response,
     status line included, after which the connection is closed; `close` ends the connection after the answer; the
-    `tail` is (seconds, bytes) that follow it, on a connection that stays open whatever the client asked for.
+    `tail` is (seconds, bytes) that follow it, on a connection that stays open whatever the client asked for: with no
+    seconds together with the answer, else that long after the client has read it and ended its side.
     """
 
     status: int = 200
@@ -297,7 +298,7 @@ class Loopback:
         self.open += 1
         try:
             async for seen in self._requests(reader):
-                if not await self._respond(seen, writer):
+                if not await self._respond(seen, reader, writer):
                     break
         except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
@@ -326,7 +327,7 @@ class Loopback:
         except asyncio.IncompleteReadError:
             return b""
 
-    async def _respond(self, seen: Seen, writer: asyncio.StreamWriter) -> bool:
+    async def _respond(self, seen: Seen, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Whether the connection lives on."""
         reaction = self.react(seen)
         if reaction.hang:
@@ -357,6 +358,8 @@ class Loopback:
             writer.write(body[at : at + size])
             await writer.drain()
             await asyncio.sleep(pause)
+        if later:
+            await reader.read(1)
         for seconds, data in later:
             await asyncio.sleep(seconds)
             writer.write(data)
