@@ -25,13 +25,10 @@ ALPHA = 0.05
 """The level of the tests of a report."""
 
 
-def full_figure(estimate: Estimate) -> FullFigure:
-    """An estimate as a report holds it; what it calls clusters are tasks here."""
-    return FullFigure(**asdict(replace(estimate, method=_of_tasks(estimate.method), note=_of_tasks(estimate.note))))
-
-
-def _of_tasks(text: str) -> str:
-    return text.replace("clusters", "tasks").replace("cluster", "task").replace("calls", "trials")
+def full_figure(estimate: Estimate, cluster: str = "task") -> FullFigure:
+    """An estimate as a report holds it; what it calls clusters are tasks here, or what `cluster` says."""
+    told = [text.replace("cluster", cluster).replace("calls", "trials") for text in (estimate.method, estimate.note)]
+    return FullFigure(**asdict(replace(estimate, method=told[0], note=told[1])))
 
 
 def say_interval(estimate: Estimate) -> str:

@@ -6,14 +6,14 @@ Which skills show a pattern is their authors' choice, not chance: a difference h
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from statistics import fmean
 from typing import NamedTuple, cast
 
-from skill_health.documents._record import FullFigure
 from skill_health.documents.effect_manifest import FrozenSkill
 from skill_health.documents.effect_report import ModelEffectReport
 from skill_health.documents.quality_report import AuthoringAssociation, AuthoringPattern, PatternEffect, PatternSide
+from skill_health.effectiveness.effects.arms import full_figure
 from skill_health.skill.authoring import SIDES
 from skill_health.stats.association import clustered_rank_correlation
 from skill_health.stats.estimates import Estimate
@@ -64,14 +64,14 @@ def associate_authoring(skills: Sequence[WrittenSkill], gains: Mapping[str, floa
     adjusted = holm([each.p for each in effects])
     return AuthoringAssociation(
         skills=len(known),
-        correlation=figure_of_skills(correlation),
+        correlation=full_figure(correlation, "skill"),
         patterns=tuple(
             PatternEffect(
                 pattern=cast(AuthoringPattern, name),
                 side=cast(PatternSide, side),
                 showing=(showing := sum(name in each.patterns for each in known)),
                 others=len(known) - showing,
-                difference=figure_of_skills(replace(estimate, p_adjusted=p)),
+                difference=full_figure(replace(estimate, p_adjusted=p), "skill"),
             )
             for (name, side), estimate, p in zip(SIDES.items(), effects, adjusted, strict=True)
         ),
@@ -88,9 +88,3 @@ def _compare_pattern(pattern: str, skills: Sequence[WrittenSkill], gains: Sequen
     half = mean_of_groups([sides[0], [-gain for gain in sides[1]]])
     value, low, high = (None if end is None else 2 * end for end in (half.value, half.low, half.high))
     return replace(half, value=value, low=low, high=high, p=group_permutation_test(gains, shows).get(True))
-
-
-def figure_of_skills(estimate: Estimate) -> FullFigure:
-    """An estimate over skills as a report holds it; what it calls clusters are skills here."""
-    told = [text.replace("cluster", "skill") for text in (estimate.method, estimate.note)]
-    return FullFigure(**asdict(replace(estimate, method=told[0], note=told[1])))

@@ -20,7 +20,8 @@ from skill_health.documents.quality_report import (
     QualityOfSkill,
     ThemeEffect,
 )
-from skill_health.effectiveness.effects.authoring import WrittenSkill, associate_authoring, figure_of_skills
+from skill_health.effectiveness.effects.arms import full_figure
+from skill_health.effectiveness.effects.authoring import WrittenSkill, associate_authoring
 from skill_health.quality.themes import find_themes
 from skill_health.stats.hypothesis_tests import sign_flip
 from skill_health.stats.multiplicity import holm
@@ -96,7 +97,7 @@ def _theme_effects(themes: Mapping[str, str], gains: Mapping[str, float]) -> Ite
     adjusted = holm([sign_flip(members[theme]) for theme in ranked])
     for theme, p in zip(ranked, adjusted, strict=True):
         estimate = replace(paired_bootstrap(members[theme]), p=sign_flip(members[theme]), p_adjusted=p)
-        yield ThemeEffect(theme=theme, skills=len(members[theme]), gain=figure_of_skills(estimate))
+        yield ThemeEffect(theme=theme, skills=len(members[theme]), gain=full_figure(estimate, "skill"))
 
 
 def _check_contract(skill: QualityOfSkill, costs: Sequence[MeasuredCost]) -> list[ContractCheck]:

@@ -12,7 +12,7 @@ from skill_health.documents.quality_report import (
     QualityReport,
 )
 from skill_health.text.blocks import Block, Items, Sentence, Table, TitleBlock
-from skill_health.text.numbers import count
+from skill_health.text.numbers import count, p_value, points, with_interval
 
 PAPER_MEAN = 6.2
 """Of twelve, what readers gave public skills in the mean (SkillsBench, appendix A.3)."""
@@ -65,13 +65,15 @@ def _effects(effects: QualityEffects) -> Iterator[Block]:
     yield TitleBlock(f"Beside the gains of {count(effects.skills, 'skill')}")
     if effects.simulated:
         yield Sentence("Simulated: these gains are made up, and say nothing about any skill.", strong=True)
-    yield Sentence(f"Points and gain, by ranks: {_shown(effects.correlation, 1, '+.2f')}.")
+    yield Sentence(
+        f"Points and gain, by ranks: {_shown(effects.correlation, with_interval(effects.correlation, '+.2f', 1.0))}."
+    )
     yield Table(
         ("pattern", "went with", "showing", "others", "difference of gains, points [95 %]", "p", "p (Holm)"),
         [
             (
-                _words(each.pattern), each.side, str(each.showing), str(each.others), _shown(each.difference, 100, "+.1f"),
-                _p(each.difference.p), _p(each.difference.p_adjusted),
+                _words(each.pattern), each.side, str(each.showing), str(each.others), _shown(each.difference, points(each.difference)),
+                p_value(each.difference.p), p_value(each.difference.p_adjusted),
             )
             for each in effects.patterns
         ],
@@ -80,7 +82,7 @@ def _effects(effects: QualityEffects) -> Iterator[Block]:
     yield Table(
         ("theme", "skills", "mean gain, points [95 %]", "p (Holm)"),
         [
-            (each.theme, str(each.skills), _shown(each.gain, 100, "+.1f"), _p(each.gain.p_adjusted))
+            (each.theme, str(each.skills), _shown(each.gain, points(each.gain)), p_value(each.gain.p_adjusted))
             for each in effects.themes
         ],
     )
@@ -92,7 +94,7 @@ def _effects(effects: QualityEffects) -> Iterator[Block]:
                     each.skill,
                     each.model,
                     f"{each.said:,} {each.measure}",
-                    _shown(each.measured, 1, ",.0f"),
+                    _shown(each.measured, with_interval(each.measured, ",.0f", 1.0)),
                     each.verdict,
                 )
                 for each in effects.contracts
@@ -104,16 +106,5 @@ def _words(pattern: str) -> str:
     return pattern.replace("_", " ")
 
 
-def _shown(figure: FullFigure, factor: float, form: str) -> str:
-    if figure.value is None:
-        return figure.note or "not testable"
-    ends = (
-        "–"
-        if figure.low is None or figure.high is None
-        else f"{factor * figure.low:{form}}, {factor * figure.high:{form}}"
-    )
-    return f"{factor * figure.value:{form}} [{ends}]"
-
-
-def _p(value: float | None) -> str:
-    return "–" if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
+def _shown(figure: FullFigure, shown: str) -> str:
+    return shown if figure.value is not None else figure.note or "not testable"
