@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from importlib.metadata import distribution
 from itertools import groupby
 from pathlib import Path
@@ -21,12 +20,21 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from scripts.imports import (
+    MODULES,
+    PACKAGES,
+    ROOT,
+    imports,
+    is_plugin,
+    module_name,
+    name_called,
+    names_imported,
+    package_of,
+    within,
+)
 from skill_health.cli import main
 from skill_health.lint.cache.lint_cache import STAMPED
 
-ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("skill_health", "router", "effectiveness")
-MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 BENCHMARKS = ("skill_health.router", "skill_health.effectiveness")
 MAX_LINES = 600
 
@@ -61,56 +69,6 @@ EXTRAS = {
     "ray": "skill_health.executors",
     "pyarrow": "skill_health.datasets",
 }
-
-
-def module_name(path: Path) -> str:
-    """The benchmarks are folders beside the package, and packages within it."""
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    parts = parts if parts[0] == "skill_health" else ("skill_health", *parts)
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-@cache
-def imports(path: Path) -> list[str]:
-    return list(find_imports(path))
-
-
-def find_imports(path: Path) -> Iterator[str]:
-    """Every name that a module imports, in full: `from a.b import c` is a.b.c; constant dynamic imports count too."""
-    package = package_of(path)
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        yield from names_imported(node, package)
-
-
-def package_of(path: Path) -> tuple[str, ...]:
-    """The package that a module is in, or is."""
-    return tuple(module_name(path).split("."))[: None if path.name == "__init__.py" else -1]
-
-
-def names_imported(node: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
-    """The same of one node of the tree of a module in this package."""
-    if isinstance(node, ast.Import):
-        yield from (alias.name for alias in node.names)
-    elif isinstance(node, ast.ImportFrom):
-        base = package[: len(package) - node.level + 1] if node.level else ()
-        source = ".".join([*base, *filter(None, [node.module])])
-        yield from (f"{source}.{alias.name}" for alias in node.names)
-    elif (
-        isinstance(node, ast.Call)
-        and name_called(node) in {"import_module", "__import__"}
-        and node.args
-        and isinstance(node.args[0], ast.Constant)
-    ):
-        yield str(node.args[0].value)
-
-
-def name_called(node: ast.Call) -> str:
-    """The last part of what is called: `c` of a.b.c(); "" where that has no name."""
-    return getattr(node.func, "attr", "") or getattr(node.func, "id", "")
-
-
-def within(name: str, prefixes: tuple[str, ...]) -> bool:
-    return any(name == prefix or name.startswith(f"{prefix}.") for prefix in prefixes)
 
 
 def room_of(name: str) -> str:
@@ -182,24 +140,8 @@ def test_no_function_is_named_by_a_word_that_says_nothing() -> None:
     assert [(name, module) for name, module in public_definitions(ast.FunctionDef) if name in said] == []
 
 
-# A module in such a folder is found by its name, so a reader of one need not know of the others.
-PLUGINS = (
-    "skill_health/documents",
-    "skill_health/commands", "skill_health/needs/categories", "skill_health/formats", "skill_health/hosts", "skill_health/rules",
-    "skill_health/bench/providers", "skill_health/activation/commands", "skill_health/activation/reports",
-    "skill_health/drafts/commands", "skill_health/drafts/desks", "skill_health/drafts/tasks/templates",
-    "skill_health/drafts/transcripts", "skill_health/page/pictures", "skill_health/page/sections",
-    "router/commands", "router/prompts", "router/reports", "router/routers",
-    "effectiveness/agents", "effectiveness/checks", "effectiveness/commands", "effectiveness/published",
-    "effectiveness/reports", "effectiveness/sandbox", "effectiveness/tasks",
-)  # fmt: skip
 MOST_MODULES = 12
 USUAL_LINES = 400
-
-
-def is_plugin(path: Path) -> bool:
-    folder = path.relative_to(ROOT).parent
-    return any(folder.is_relative_to(plugins) for plugins in PLUGINS)
 
 
 def test_no_folder_is_an_attic() -> None:
