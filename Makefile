@@ -8,25 +8,34 @@ PACKAGES := skill_health router effectiveness
 .DELETE_ON_ERROR:
 # Tests and what they start are compiled once, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: demo test test-slow test-real lint format docs docs-check site bench constraints lock clean
+.PHONY: demo test gate test-all real-parts lint format docs docs-check site bench constraints lock clean
+
+# Agent programs are large: clones with the same versions share them.
+AGENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/skill-health-agents/$(shell cat tests/agents/* | cksum | tr -d ' ')
+PARTS := SKILL_HEALTH_AGENTS=$(AGENTS) SKILL_HEALTH_BROWSER=$(CURDIR)/build/browser
 
 demo: $(STAMP)
 	@bash scripts/demo.sh .venv/bin/python
 
 test: $(STAMP)
-	@bash scripts/in_memory.sh $(RUN) pytest -m "not slow and not real" -n auto --dist worksteal
+	@bash scripts/in_memory.sh $(RUN) scripts.run_tests -m "not slow and not real and not exhaustive"
 
-test-slow: $(STAMP)
-	$(RUN) pytest -m "(slow or hypothesis) and not real" --hypothesis-profile thorough -n auto --dist worksteal
+# What a change must pass beyond the quick tests: the slow and real cases in its reach.
+gate: real-parts
+	@$(PARTS) $(RUN) scripts.gate
 
-test-real: $(STAMP)
+# Everything, and a line in the history that says so.
+test-all: real-parts
+	$(RUN) scripts.run_tests --hypothesis-profile thorough -m "not real and not bubblewrap"
+	SKILL_HEALTH_REAL=1 $(PARTS) $(RUN) scripts.run_tests -m "real or bubblewrap" -rs
+	@$(RUN) scripts.gate --record
+
+real-parts: $(STAMP)
 	$(PIP) --no-deps --requirement tests/requirements-real.txt
 	@bash scripts/install_sandbox.sh
-	@bash scripts/install_agents.sh
+	@bash scripts/install_agents.sh $(AGENTS)
 	@bash scripts/install_browser.sh
 	@bash scripts/install_actionlint.sh
-	SKILL_HEALTH_REAL=1 SKILL_HEALTH_AGENTS=$(CURDIR)/build/agents SKILL_HEALTH_BROWSER=$(CURDIR)/build/browser \
-		$(RUN) pytest -m "real or bubblewrap" -n 2 --dist loadfile -rs
 
 lint: $(STAMP)
 	$(RUN) ruff check .

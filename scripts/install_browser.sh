@@ -15,7 +15,7 @@ command -v chromium > /dev/null || wanted+=(chromium fonts-liberation)
 command -v firefox-esr > /dev/null || command -v firefox > /dev/null || wanted+=(firefox-esr)
 if [[ ${#wanted[@]} -gt 0 ]]; then
     if [[ $(id -u) -ne 0 ]] || ! command -v apt-get > /dev/null; then
-        say "${wanted[*]}: install with your package manager; the tests that drive a browser fail under make test-real"
+        say "${wanted[*]}: install with your package manager; the tests that drive a browser fail under make test-all"
     else
         say "installing ${wanted[*]}"
         export DEBIAN_FRONTEND=noninteractive
@@ -26,7 +26,7 @@ fi
 
 if ! { cmp -s "$from/package.json" "$to/package.json" && [[ -f $axe ]]; }; then
     if ! command -v npm > /dev/null; then
-        say "npm is missing: install Node.js 20 or later, which brings it; the accessibility test fails under make test-real"
+        say "npm is missing: install Node.js 20 or later, which brings it; the accessibility test fails under make test-all"
         exit 0
     fi
     say "installing axe-core into $to"

@@ -11,7 +11,7 @@ command -v debootstrap > /dev/null || missing+=(debootstrap)
 command -v rg > /dev/null || missing+=(ripgrep)
 [[ ${#missing[@]} -gt 0 ]] || exit 0
 if [[ $(id -u) -ne 0 ]] || ! command -v apt-get > /dev/null; then
-    printf 'sandbox: %s missing: install it with your package manager; tests that need it are skipped, and make test-real fails\n' "${missing[*]}" >&2
+    printf 'sandbox: %s missing: install it with your package manager; tests that need it are skipped, and make test-all fails\n' "${missing[*]}" >&2
     exit 0
 fi
 export DEBIAN_FRONTEND=noninteractive

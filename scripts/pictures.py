@@ -1,6 +1,6 @@
 """Draw the README's pictures from the collection that `make demo` leaves, and photograph its page.
 
-Needs chromium and the packages of tests/requirements-real.txt, as `make test-real` installs them.
+Needs chromium and the packages of tests/requirements-real.txt, as `make test-all` installs them.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from skill_health.lint.cache import lint_cache, shards
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
-# Nothing of them looks at the clock. `make test-slow` says --hypothesis-profile thorough.
+# Nothing of them looks at the clock. `make gate` and `make test-all` say --hypothesis-profile thorough.
 HOUSE = settings(
     deadline=None,
     derandomize=True,
@@ -52,14 +52,8 @@ def as_failure(report: pytest.CollectReport | pytest.TestReport) -> None:
 # Our own files do not change while tests run, and are not looked at before each lint.
 lint_cache.rules_stamp = cache(lint_cache.rules_stamp)
 shards.rules_digest = cache(lint_cache.rules_digest)
-# Thousands of tests are no garbage, and need not be looked through for any.
-gc.disable()
-
-
-def pytest_collection_finish() -> None:
-    gc.collect()
-    gc.freeze()
-    gc.enable()
+# Thousands of tests are no garbage, and need not be looked through for any often.
+gc.set_threshold(50_000, 20, 100)
 
 
 @pytest.hookimpl(wrapper=True)

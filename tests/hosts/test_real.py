@@ -1,4 +1,4 @@
-"""The cases of the hosts against the programs themselves: `make test-real` installs them."""
+"""The cases of the hosts against the programs themselves: `make test-all` installs them."""
 
 from __future__ import annotations
 

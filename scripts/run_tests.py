@@ -1,0 +1,143 @@
+"""Run the tests in as many processes as there are cores, so that each file of them is collected by one alone.
+
+    python -m scripts.run_tests [WORD FOR PYTEST ...]
+
+Each process takes the next file that no other has taken, the largest first, and lets go of it when its cases are done.
+What the processes print comes through as it is; the last line adds up their results. Exits with 1 if a case failed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from threading import Lock, Thread
+
+import pytest
+from _pytest.runner import collect_one_node
+
+ROOT = Path(__file__).resolve().parents[1]
+CLAIMS = "TEST_FILES_CLAIMED_IN"
+FOUND = pytest.StashKey[list[pytest.Item | pytest.Collector]]()
+# The line in which pytest adds up, with or without its frame.
+SUMMARY = re.compile(rb"^(?:=+ )?\d+ (?:passed|failed|skipped|deselected|errors?|xfailed|warnings?)\b.* in [\d.]+s")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> bool:
+    """Find the files; none is imported yet."""
+    session.perform_collect(genitems=False)
+    return True
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item | pytest.Collector]) -> None:
+    """Keep the folders and files that were found from what chooses among cases."""
+    if FOUND not in session.stash:
+        session.stash[FOUND] = list(items)
+        items.clear()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool:
+    """Run the cases of each file that this process gets."""
+    items = claimed_items(session)
+    item = next(items, None)
+    count = 0
+    while item is not None:
+        # Fixtures of the session stay for the next file.
+        following = next(items, None)
+        session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        count += 1
+        if session.shouldfail:
+            raise session.Failed(session.shouldfail)
+        if session.shouldstop:
+            raise session.Interrupted(session.shouldstop)
+        item = following
+    session.testscollected = count
+    return True
+
+
+def claimed_items(session: pytest.Session) -> Iterator[pytest.Item]:
+    """Yield the cases of file after file that no other process has taken."""
+    files = sorted(find_files(session.stash[FOUND]), key=lambda node: (-node.path.stat().st_size, node.nodeid))
+    for number, file in enumerate(files):
+        try:
+            Path(os.environ[CLAIMS], str(number)).touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        items = list(session.genitems(file))
+        session.config.hook.pytest_collection_modifyitems(session=session, config=session.config, items=items)
+        yield from items
+
+
+def find_files(nodes: Iterable[pytest.Item | pytest.Collector]) -> Iterator[pytest.Item | pytest.Collector]:
+    """Yield the files in these folders, and what is no folder as it is."""
+    for node in nodes:
+        if isinstance(node, pytest.Directory):
+            report = collect_one_node(node)
+            node.ihook.pytest_collectreport(report=report)
+            yield from find_files(report.result)
+        else:
+            yield node
+
+
+def run_tests(words: Sequence[str], workers: int = os.cpu_count() or 1, **environment: str) -> Counter[str]:
+    """Run pytest with these words; count the cases by result, and as "broken" the processes that did not end well."""
+    results: Counter[str] = Counter()
+    lock = Lock()
+    with tempfile.TemporaryDirectory() as folder:
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-o",
+            "console_output_style=classic",
+            "-p",
+            "scripts.run_tests",
+        ]
+        env = {**os.environ, **environment, CLAIMS: folder}
+
+        def follow() -> None:
+            last = ""
+            with subprocess.Popen([*command, *words], cwd=ROOT, env=env, stdout=subprocess.PIPE) as process:
+                for line in process.stdout or ():
+                    with lock:
+                        sys.stdout.buffer.write(line)
+                        sys.stdout.flush()
+                    last = line.decode(errors="replace") if SUMMARY.search(line) else last
+            with lock:
+                results.update({name: int(count) for count, name in re.findall(r"(\d+) ([a-z]+?)s?\b", last)})
+                # 5: no case of its files has the marks.
+                results["broken"] += process.returncode not in (0, 1, 5) or (process.returncode == 1 and not last)
+
+        threads = [Thread(target=follow) for _ in range(workers)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    return results
+
+
+def report(results: Counter[str]) -> int:
+    """Print the sum of all processes in one line; the exit code."""
+    failed = results["failed"] + results["error"] + results["broken"]
+    print(f"{results['passed']} passed, {failed} failed, {results['skipped']} skipped", flush=True)
+    return 1 if failed else 0
+
+
+def main(words: Sequence[str]) -> int:
+    """Run from the command line."""
+    results = run_tests(words)
+    code = report(results)
+    return code if results["passed"] or results["skipped"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
