@@ -82,9 +82,11 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
 
 
 def _may_write(target: str, given: AuditOptions) -> None:
+    from skill_health.core.files import is_stream
+
     if given.prompt_ids or given.skills or given.split:
         raise UsageError("--write-split splits all prompts together: take --prompt-ids, --skills and --split away")
-    if os.path.lexists(target) and not given.force:
+    if os.path.lexists(target) and not is_stream(target) and not given.force:
         raise UsageError(f"{target} is there already: name another file, or add --force to write over it")
 
 

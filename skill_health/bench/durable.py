@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from skill_health.core.errors import AbortedError, UsageError
-from skill_health.core.files import NO_FOLLOW, read_each_line, read_head, replace_file
+from skill_health.core.files import open_to_write, read_each_line, read_head, replace_file
 from skill_health.core.history import append_history, read_backwards
 
 
@@ -21,7 +21,7 @@ def replace(path: str, data: bytes) -> None:
 
 def open_to_append(path: str) -> int:
     """Open a descriptor that appends to the file, which is created if missing. Raises OSError."""
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | NO_FOLLOW | _BINARY, 0o666)
+    return open_to_write(path, os.O_WRONLY | os.O_APPEND)
 
 
 def write_all(handle: int, data: bytes) -> None:
@@ -112,9 +112,6 @@ def _object(line: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-_BINARY = getattr(os, "O_BINARY", 0)
-
-
 NAME = ".lock"
 _NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 
@@ -148,7 +145,7 @@ def _flocked(path: str) -> int | None:
     except ImportError:
         return None
     while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | NO_FOLLOW, 0o666)
+        handle = open_to_write(path, os.O_RDWR)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

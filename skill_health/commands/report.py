@@ -43,7 +43,7 @@ def command(
     kept, its state file (index.state.json) is enough. The exit code is 0 whatever it says: `lint` and `daily`
     are the gates.
     """
-    from skill_health.core.files import here, write_text
+    from skill_health.core.files import here, is_stream, write_text
     from skill_health.page.request import PAGE, PageOptions, asked, page_of
     from skill_health.text.terminal import clean, echo
 
@@ -55,21 +55,23 @@ def command(
             raise UsageError("--site writes a folder of pages: leave out --output, --no-script and --format")
         return _write_site(site, page_of(about, given, os.path.abspath(site), os.path.join(site, PAGE)))
     output = output or (page_file if form == "html" else "")
-    if output:
+    stream = bool(output) and is_stream(output)
+    if output and not stream:
         _check(output, form)
-    last = output if form == "html" else page_file
-    page = page_of(about, given, os.path.dirname(os.path.abspath(output or page_file)), last)
+    last = output if form == "html" and not stream else page_file
+    place = page_file if stream else output or page_file
+    page = page_of(about, given, os.path.dirname(os.path.abspath(place)), last)
     text = _render(page, form, no_script)
     if not output:
         echo(text)
         return CLEAN
-    if form == "html":
+    if form == "html" and not stream:
         _keep_state(page, output)
-    else:
+    elif not stream:
         _check_head(output, text)
     write_text(output, text)
     told = clean(f"written: {here(output)}")
-    echo(f"{told} ({_grades(page)})\n" if form == "html" else f"{told}\n", err=form != "html")
+    echo(f"{told} ({_grades(page)})\n" if form == "html" else f"{told}\n", err=form != "html" or stream)
     if form == "html" and len(page.status.skills) > _MANY:
         echo(
             f"{len(page.status.skills):,} skills make a large file: --site DIR writes a folder of small ones\n",
@@ -107,7 +109,6 @@ def _write_site(folder: str, page: Page) -> int:
         place = os.path.join(folder, *name.split("/"))
         written.add(name)
         if not _holds(place, text):
-            os.makedirs(os.path.dirname(place), exist_ok=True)
             write_text(place, text)
             rewritten += 1
     _keep_state(page, os.path.join(folder, PAGE))

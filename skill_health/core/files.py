@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import BinaryIO
@@ -17,8 +18,10 @@ NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 LONGEST_LINE = 64 << 20
 _CHUNK = 1 << 14
 _OPEN = os.O_RDONLY
-for _name in ("O_NONBLOCK", "O_BINARY", "O_CLOEXEC"):
+for _name in ("O_NONBLOCK", "O_BINARY", "O_CLOEXEC", "O_NOCTTY"):
     _OPEN |= getattr(os, _name, 0)
+_STANDARD = ("/dev/stdin", "/dev/stdout", "/dev/stderr")
+_DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
 
 
 def here(path: str) -> str:
@@ -55,9 +58,63 @@ def open_regular(path: str, links: bool = True) -> int:
         raise OSError(errno.ENOENT, "there can be no file of this name") from None
     if stat.S_ISLNK(mode):
         raise OSError(errno.ELOOP, "it is a symbolic link")
+    raise _not_regular(mode)
+
+
+def _not_regular(mode: int) -> OSError:
     if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, "Is a directory")
-    raise OSError(errno.EINVAL, "it is not a regular file")
+        return IsADirectoryError(errno.EISDIR, "Is a directory")
+    return OSError(errno.EINVAL, "it is not a regular file")
+
+
+def open_to_write(path: str, flags: int) -> int:
+    """A handle to write to a regular file, which is made if missing. Raises OSError for anything else, links too."""
+    handle = os.open(path, _OPEN | os.O_CREAT | NO_FOLLOW | flags, 0o666)
+    if not stat.S_ISREG(mode := os.fstat(handle).st_mode):
+        os.close(handle)
+        raise _not_regular(mode)
+    return handle
+
+
+def is_stream(path: str) -> bool:
+    """Whether what is written to a path replaces nothing: a device, a pipe, or a descriptor such as `/dev/stdout`."""
+    if _descriptor(path) is not None:
+        return True
+    try:
+        mode = os.lstat(path).st_mode
+    except (OSError, ValueError):  # whoever writes there finds out why
+        return False
+    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)
+
+
+def _descriptor(path: str) -> int | None:
+    """The number of the descriptor that a path names, by its text alone: a link that leads to one is only a link."""
+    place = os.path.abspath(path)
+    folder, name = os.path.split(place)
+    if folder in _DESCRIPTORS and name.isdecimal() and len(name) < 6:
+        return int(name)
+    return _STANDARD.index(place) if place in _STANDARD else None
+
+
+def _open_stream(path: str) -> int:
+    number = _descriptor(path)
+    if number is not None:
+        if not os.get_inheritable(number):  # one of our own, which no caller can mean
+            raise OSError(errno.EBADF, "Bad file descriptor")
+        for stream in (sys.stdout, sys.stderr):  # what was printed before comes before
+            if stream is not None:
+                stream.flush()
+        return os.dup(number)
+    try:
+        # Without waiting, since a pipe that nobody reads would hold us for ever.
+        handle = os.open(path, _OPEN | os.O_WRONLY | NO_FOLLOW)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        raise OSError(errno.ENXIO, "nobody reads from it") from error
+    if hasattr(os, "O_NONBLOCK"):
+        os.set_blocking(handle, True)
+    return handle
 
 
 def read_head(path: str, most: int, links: bool = True) -> bytes:
@@ -134,14 +191,22 @@ def write_text(path: str, text: str) -> None:
     write_bytes(path, text.encode("utf-8", "surrogateescape"))
 
 
-def write_bytes(path: str, data: bytes) -> None:
+def write_bytes(path: str, data: bytes | Iterable[bytes]) -> None:
     """Replace a file by these bytes, keeping its permissions; missing folders are made.
 
-    Raises UsageError where that is not possible.
+    A device, a pipe or an open descriptor is written to and stays what it is. Raises UsageError where that is not
+    possible.
     """
     try:
-        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-        replace_file(path, data)
+        folder = os.path.dirname(os.path.abspath(path))
+        if is_stream(path):
+            with os.fdopen(_open_stream(path), "wb") as file:
+                file.writelines([data] if isinstance(data, bytes) else data)
+        else:
+            os.makedirs(folder, exist_ok=True)
+            replace_file(path, data)
+    except FileExistsError as error:
+        raise UsageError(f"cannot write {path}: {folder} is no folder") from error
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
 
@@ -151,23 +216,24 @@ def replace_file(
 ) -> None:
     """Replace a file by these bytes, whole or not at all, keeping its permissions, and its owner as far as we may.
 
-    Raises OSError. A symbolic link is refused: whoever made it would choose which file is lost. Where it is `durable`
-    the bytes are on the disk when the call returns, also when the power fails then. They are first written to
-    `temporary`, a fixed name in the same folder for a caller who holds a lock on it, else to a file with a name of its
-    own. A new file that is `private` is for its owner alone.
+    Raises OSError. A symbolic link is refused: whoever made it would choose which file is lost. So is all else that is
+    no regular file: a device that is renamed over is lost to the whole machine. If it is `durable` the bytes are on the
+    disk when the call returns, also when the power fails then. They are first written to `temporary`, a fixed name in
+    the same folder for a caller who holds a lock on it, else to a file with a name of its own. A new file that is
+    `private` is for its owner alone.
     """
     folder = os.path.dirname(path) or "."
     try:
         old = os.lstat(path)
         if stat.S_ISLNK(old.st_mode):
             raise OSError(errno.ELOOP, "it is a symbolic link; remove it, or name the file that it leads to", path)
+        if not stat.S_ISREG(old.st_mode):
+            raise _not_regular(old.st_mode)
         mode: int | None = old.st_mode & 0o7777
     except FileNotFoundError:
         old, mode = None, 0o600 if private else None
     if temporary:
-        handle = os.open(
-            temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | NO_FOLLOW | getattr(os, "O_BINARY", 0), 0o666
-        )
+        handle = open_to_write(temporary, os.O_WRONLY | os.O_TRUNC)
     else:
         import tempfile
 
@@ -227,11 +293,11 @@ __all__ = ["blake2b"]
 
 
 def check(path: str, head: bytes) -> None:
-    """Raise UsageError if `path` exists and is neither empty nor a regular file that begins with `head`.
+    """Raise UsageError if `path` has a file that is not empty and does not begin with `head`, or is a folder or a link.
 
     In somebody else's repository, an output path may be a link to a present or future file of the user's.
     """
-    if not os.path.lexists(path):
+    if is_stream(path) or not os.path.lexists(path):
         return
     try:
         fits = read_head(path, len(head)) in (b"", head)

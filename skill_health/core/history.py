@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import FileIO
 from typing import Any, BinaryIO
 
 from skill_health.core.errors import UsageError
-from skill_health.core.files import open_binary, replace_file, sync_folder
+from skill_health.core.files import open_binary, open_to_write, replace_file, sync_folder
 
 _BLOCK = 1 << 20
 _LONGEST = 64 << 20
@@ -57,14 +56,9 @@ def append_lines(path: str, lines: bytes) -> None:
     UsageError if the file cannot be written, or is none.
     """
     folder = os.path.dirname(os.path.abspath(path))
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
-    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
-        flags |= getattr(os, name, 0)
     try:
         os.makedirs(folder, exist_ok=True)
-        with _locked(folder), os.fdopen(os.open(path, flags, 0o666), "r+b", buffering=0) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise UsageError(f"cannot write {path}: it is not a regular file")
+        with _locked(folder), os.fdopen(open_to_write(path, os.O_RDWR | os.O_APPEND), "r+b", buffering=0) as file:
             _append(file, lines)
         sync_folder(folder)
     except OSError as error:

@@ -90,11 +90,16 @@ def stay_inside(path: str, folder: str) -> str:
 def reports_folder(named: str | None, root: str, config: Config) -> str:
     """The absolute path of the reports folder: the one that the user names, else that of the configuration.
 
-    Raises UsageError where the latter leads out of the repository by a link.
+    Raises UsageError where the latter leads out of the repository by a link, and for what is no folder.
     """
-    if named:
-        return os.path.abspath(named)
-    return stay_inside(os.path.join(root, config.daily.reports), git_top(root) or root)
+    place = (
+        os.path.abspath(named)
+        if named
+        else stay_inside(os.path.join(root, config.daily.reports), git_top(root) or root)
+    )
+    if os.path.exists(place) and not os.path.isdir(place):
+        raise UsageError(f"cannot keep reports in {here(place)}: it is no folder")
+    return place
 
 
 def ignores_above(root: str, start: str) -> tuple[Patterns, ...]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from skill_health import __version__
 from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
-from skill_health.core.files import here, open_regular, replace_file
+from skill_health.core.files import here, open_regular, write_bytes
 from skill_health.discovery.corpus import Discovery, Entry
 from skill_health.executors.shards import Shard, refuse_incomplete
 from skill_health.lint.cache.cache_file import CacheFile, CacheWriter
@@ -65,10 +65,7 @@ def write_shard(
             yield new.skill(entry.path, moved, b"".join(each))
         yield new.part("shard", encoded({"shard": shard, "basis": basis}))
 
-    try:
-        replace_file(file, new.chunks(_NAME, records()))
-    except OSError as error:
-        raise UsageError(f"cannot write {here(file)}: {error.strerror or error}") from None
+    write_bytes(file, new.chunks(_NAME, records()))
 
 
 class ShardCache(LintCache):
