@@ -16,6 +16,7 @@ from skill_health.bench.collection import read_collection
 from skill_health.config.settings import Config, RouterSettings
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import UsageError
+from skill_health.core.files import kind_of
 from skill_health.core.git import GitRepository, open_repository
 from skill_health.discovery import plugins
 from skill_health.discovery.changes import list_changes
@@ -147,7 +148,7 @@ def both_catalogues(
     Folders mean the skills below them; files stand for the whole collection, which may have had other ones. Raises
     UsageError where the work tree cannot be listed.
     """
-    paths = tuple(path for path in files if os.path.isdir(path)) or (root,)
+    paths = tuple(path for path in files if kind_of(path) in ("folder", "unknown")) or (root,)
     inner = [os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/") for path in paths]
     discovery = discover(paths, config, root)
     discovery, found = read_collection(discovery, config.router.namesakes)

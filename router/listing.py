@@ -16,7 +16,7 @@ from skill_health.bench.collection import NamedCollection, Names, plain_name, re
 from skill_health.config.settings import Config
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import UsageError
-from skill_health.core.files import MAX_BYTES, blake2b, read_small
+from skill_health.core.files import MAX_BYTES, blake2b, is_there, read_small
 from skill_health.core.git import GitRepository, open_repository
 from skill_health.discovery import plugins
 from skill_health.discovery.corpus import discover
@@ -289,7 +289,7 @@ def collection_at(
         _lay_out(repository, commit, "" if inner == "." else inner, base, references)
         _mark(repository, root, base, place)
         wanted = [os.path.normpath(os.path.join(place, path)) for path in paths or (".",)]
-        there = [path for path in wanted if os.path.lexists(path)]
+        there = [path for path in wanted if is_there(path, links=False)]
         if there:
             yield read_collection(discover(there, config, place), config.router.namesakes)[1], place
         else:

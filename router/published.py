@@ -23,7 +23,7 @@ from skill_health.bench.journal import MANIFEST, RESULTS
 from skill_health.bench.manifest import digest
 from skill_health.bench.run.questions import ReadAttempt
 from skill_health.core.errors import UsageError
-from skill_health.core.files import MAX_BYTES, read_small, write_text
+from skill_health.core.files import MAX_BYTES, is_there, read_small, write_text
 from skill_health.core.strict_json import JsonProblem, parse_object
 from skill_health.documents._record import OpenRecord, convert_record, record_values
 from skill_health.documents.router_attempt import AttemptReply
@@ -158,7 +158,7 @@ def _about(folder: str) -> tuple[RunDescription, tuple[str, ...]]:
     """What the summary says, and what the folder's name says where the summary does not."""
     data: Mapping[str, Any] = {}
     note: tuple[str, ...] = ()
-    if os.path.exists(path := os.path.join(folder, SUMMARY)):
+    if is_there(path := os.path.join(folder, SUMMARY)):
         try:
             data = read_object(path)
         except ValueError as error:

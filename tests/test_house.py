@@ -501,8 +501,24 @@ def test_linting_again_loads_no_parser(write: Callable[[Mapping[str, str]], Path
             ],
         ),
         (r"\|---\||\| --- \|", ["skill_health/text/blocks.py"]),
+        # A look that fails must not say "it is not there", which `is_there` sees to, but where "no" is the safe answer.
+        (
+            r"os\.path\.l?exists\(|\.exists\(\)",
+            [
+                # Programs and settings of the system: those that cannot be seen are not shown to a sandbox either.
+                "effectiveness/sandbox/_container.py",
+                "effectiveness/sandbox/bubblewrap.py",
+                # Only what is seen to be ours is removed.
+                "effectiveness/workspace/folders.py",
+                "effectiveness/workspace/programs.py",
+                # A link that cannot be followed is a finding.
+                "skill_health/core/boundary.py",
+                # Only a mark that is seen makes a folder ours.
+                "skill_health/lint/cache/cache_folder.py",
+            ],
+        ),
     ],
-    ids=["git", "replace a file", "run a program", "write a table in Markdown"],
+    ids=["git", "replace a file", "run a program", "write a table in Markdown", "look whether something is there"],
 )
 def test_it_is_done_in_one_place(what: str, where: list[str]) -> None:
     found = (path for path in MODULES if re.search(what, path.read_text(encoding="utf-8")))

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from skill_health.core.files import is_there
 from skill_health.effectiveness.check.verifier_runs import begun, judged, ready
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._scripts import text_of
@@ -167,7 +168,7 @@ async def _played(task: Task, terms: ScriptOptions, hack: Hack, answers: tuple[s
         await ready(task, at)
         verified = await judged(task, at, f"hack-{hack.name}")
         places = (at.places.workspace, at.places.temporary, *(place for place, _ in at.outputs))
-        ran = hack.beside and any(os.path.lexists(os.path.join(folder, _MARK)) for folder in places)
+        ran = hack.beside and any(is_there(os.path.join(folder, _MARK), links=False) for folder in places)
         passed = verified.verdict.outcome == PASS
         return BoughtVerifier(hack, passed) if passed or ran else None
 
@@ -191,7 +192,7 @@ def _plant_file(folder: str, path: str, file: PlantedFile) -> None:
     if not _blocked(folder, path):
         place = os.path.join(folder, path)
         os.makedirs(os.path.dirname(place), exist_ok=True)
-        if os.path.lexists(place):
+        if is_there(place, links=False):
             os.unlink(place)
         if file.target:
             os.symlink(file.target, place)

@@ -7,6 +7,7 @@ import os
 import click
 
 from skill_health.core.errors import CLEAN
+from skill_health.core.files import is_there
 from skill_health.effectiveness.exports import export_names
 
 
@@ -45,7 +46,7 @@ def command(run: str, format_: str, out: str, reports: str | None, config_file: 
     trials = every_trial(read_trials(shelf, name, runs))
     if not trials:
         raise UsageError(f"{here(found.folder)} has no trials to export")
-    if os.path.lexists(out) and (not os.path.isdir(out) or os.listdir(out)):
+    if is_there(out, links=False) and (not os.path.isdir(out) or os.listdir(out)):
         raise UsageError(f"{out} is not an empty folder: name another --out")
     counted: Counter[str] = Counter()
     gaps: dict[str, list[str]] = {}

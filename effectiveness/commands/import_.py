@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from skill_health.core.errors import CLEAN, FINDINGS
+from skill_health.core.files import is_there
 
 
 @click.command(short_help="Write the evaluations of others as folders of tasks.")
@@ -36,7 +37,7 @@ def command(tasks: tuple[str, ...], target: str, notes: bool) -> int:
     loaded = load_tasks(tasks, root)
     reasons = {task.id: why_not_written(task) for task in loaded.tasks}
     wanted = {name: os.path.join(os.path.abspath(target), name) for name, why in reasons.items() if not why}
-    if there := next((place for place in wanted.values() if os.path.lexists(place)), None):
+    if there := next((place for place in wanted.values() if is_there(place, links=False)), None):
         raise UsageError(f"{here(there)} is there already: name another folder with --to, or remove it")
     for task in loaded.tasks:
         if task.id in wanted:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from skill_health.core.errors import UsageError
+from skill_health.core.files import is_there
 from skill_health.core.plugins import plugin_names
 from skill_health.documents._targets import NO_SKILL
 from skill_health.effectiveness import controls
@@ -76,7 +77,7 @@ def generate_controls(target: str, count: int, seed: int, irrelevant: Sequence[s
     """
     if not 1 <= count <= MOST:
         raise UsageError(f"--count is from 1 to {MOST}, not {count}")
-    if os.path.lexists(target) and (not os.path.isdir(target) or os.listdir(target)):
+    if is_there(target, links=False) and (not os.path.isdir(target) or os.listdir(target)):
         raise UsageError(f"{target} is there already and not empty: name another folder")
     target = os.path.abspath(target)
     os.makedirs(os.path.dirname(target), exist_ok=True)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from skill_health.core.files import is_there
 from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.tasks._scripts import text_of
@@ -46,7 +47,7 @@ def read_written(workspace: str, secrets: tuple[str, ...]) -> WrittenSkills:
     """
     place = os.path.join(workspace, FOLDER)
     if os.path.islink(place) or not os.path.isdir(place):
-        return WrittenSkills((), (f"{FOLDER} is no folder",) if os.path.lexists(place) else ())
+        return WrittenSkills((), (f"{FOLDER} is no folder",) if is_there(place, links=False) else ())
     tree = read_tree(place)
     names = [entry.path for entry in tree.entries if "/" not in entry.path]
     refused = list(tree.problems)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from skill_health.bench.http.messages import Tool, ToolCall, ToolResult
+from skill_health.core.files import is_there
 
 LARGEST = 8 << 20
 MOST_ENTRIES = 500
@@ -54,7 +55,7 @@ def write_bytes(workspace: str, path: str, data: bytes) -> None:
         raise RefusedToolCall(f"more than {LARGEST:,} bytes are not written at once")
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
-        if os.path.lexists(real) and not os.path.isfile(real):
+        if is_there(real, links=False) and not os.path.isfile(real):
             raise RefusedToolCall(f"{path[:200]} is not a file")
         os.makedirs(os.path.dirname(real), exist_ok=True)
         with os.fdopen(os.open(real, flags, 0o644), "wb") as stream:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 from skill_health.core.errors import UsageError
-from skill_health.core.files import read_whole
+from skill_health.core.files import is_there, read_whole
 from skill_health.core.plugins import plugin_names
 from skill_health.core.strict_json import JsonProblem, parse_value, read_lines
 from skill_health.effectiveness import published as package
@@ -135,7 +135,7 @@ def _places(paths: Sequence[str]) -> dict[str, tuple[str, bool]]:
     """The files that paths name, each once: how messages name it, and whether the user named the file itself."""
     found: dict[str, tuple[str, bool]] = {}
     for path in paths:
-        if not os.path.exists(path):
+        if not is_there(path):
             raise UsageError(f"no such file or folder of results: {path}")
         if os.path.isdir(path):
             for place, shown in _walk(path):

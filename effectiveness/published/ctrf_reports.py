@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from skill_health.core.files import may_be_file
 from skill_health.documents._ctrf import CtrfResults
 from skill_health.documents._record import convert_record
 from skill_health.effectiveness.published._api import PublishedItem, PublishedTrial, ResultFile, outcome_of
@@ -17,7 +18,7 @@ def fits(file: ResultFile) -> bool:
     results = file.data.get("results") if isinstance(file.data, dict) else None
     if not isinstance(results, dict) or not {"tool", "summary"} <= results.keys():
         return False
-    return not os.path.isfile(os.path.join(os.path.dirname(os.path.dirname(file.path)), "result.json"))
+    return not may_be_file(os.path.join(os.path.dirname(os.path.dirname(file.path)), "result.json"))
 
 
 def read(file: ResultFile) -> Iterator[PublishedItem]:

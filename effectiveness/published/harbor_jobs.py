@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from skill_health.core.files import may_be_file
 from skill_health.documents._record import OpenRecord, convert_record
 from skill_health.documents.effect_result import Outcome
 from skill_health.effectiveness.published._api import (
@@ -164,7 +165,7 @@ def _summarised(name: str, found: HarborEval, file: ResultFile) -> Iterator[Publ
         rewards |= dict.fromkeys(names, value)
     exceptions = {each: kind for kind, names in found.exceptions.items() for each in names}
     for trial in sorted({*rewards, *exceptions}):
-        if "/" not in trial and os.path.isfile(os.path.join(os.path.dirname(file.path), trial, "result.json")):
+        if "/" not in trial and may_be_file(os.path.join(os.path.dirname(file.path), trial, "result.json")):
             continue
         yield PublishedTrial(
             task=_task_of(trial),

@@ -6,6 +6,7 @@ import os
 import shutil
 from functools import cache
 
+from skill_health.core.files import is_there, kind_of
 from skill_health.effectiveness.agents._api import Command
 from skill_health.effectiveness.sandbox._api import InsidePaths, SandboxSession, WrappedCommand
 from skill_health.effectiveness.sandbox._host import (
@@ -64,7 +65,7 @@ def _root(box: SandboxSession) -> list[str]:
     """The mounts. Later ones lie on top of earlier ones, so their order says what wins."""
     words = _system()
     for folder in box.hidden:
-        if is_below(folder, (*SYSTEM, *interpreter_folders())) and os.path.isdir(folder):
+        if is_below(folder, (*SYSTEM, *interpreter_folders())) and kind_of(folder) in ("folder", "unknown"):
             words += ["--tmpfs", folder]
     words += ["--bind", box.temporary, TEMPORARY, "--bind", box.home, HOME]
     words += ["--ro-bind" if box.read_only_workspace else "--bind", box.workspace, WORKSPACE]
@@ -94,7 +95,7 @@ def _system() -> list[str]:
     for name in _PROC:
         if os.path.isdir(path := f"/proc/{name}"):
             words += ["--ro-bind", path, path]
-        elif os.path.exists(path):
+        elif is_there(path):
             words += ["--ro-bind", os.devnull, path]
     return [*words, "--dev", "/dev", "--perms", "1777", "--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm"]
 

@@ -8,6 +8,7 @@ from codecs import BOM_UTF8
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 
+from skill_health.core.files import is_there
 from skill_health.skill.decode import decode
 from skill_health.skill.frontmatter import HANDLER
 
@@ -49,7 +50,7 @@ class Folder:
 
     def has(self, path: str) -> bool:
         """Whether something stands at this path, be it a dangling link."""
-        return os.path.lexists(os.path.join(self.place, path))
+        return is_there(os.path.join(self.place, path), links=False)
 
     def is_folder(self, path: str) -> bool:
         """Whether a folder stands at this path."""

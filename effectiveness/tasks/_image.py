@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
-from skill_health.core.files import blake2b
+from skill_health.core.files import blake2b, kind_of, may_be_file
 from skill_health.effectiveness.tasks._folder import Folder, RefusedFile, is_inside
 
 CONTEXT, DOCKERFILE = "environment", "Dockerfile"
@@ -117,8 +117,8 @@ def skills_of_context(settings: Mapping[str, Any]) -> str:
 def skill_names(folder: Folder, skills: str) -> tuple[str, ...]:
     """What the folders of skills are called that lie in the context's folder `skills`, in order."""
     place = os.path.join(folder.place, CONTEXT, skills)
-    names = os.listdir(place) if is_inside(skills) and os.path.isdir(place) and not os.path.islink(place) else []
-    return tuple(sorted(name for name in names if os.path.isfile(os.path.join(place, name, "SKILL.md"))))
+    names = os.listdir(place) if is_inside(skills) and kind_of(place, links=False) in ("folder", "unknown") else []
+    return tuple(sorted(name for name in names if may_be_file(os.path.join(place, name, "SKILL.md"))))
 
 
 def without_skills(text: str, skills: str, names: Sequence[str] = ()) -> str:

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import cast
 
 from skill_health.core.errors import UsageError
+from skill_health.core.files import is_there
 from skill_health.core.plugins import plugin_names
 from skill_health.core.strict_json import quote
 from skill_health.discovery.roots import relative
@@ -125,7 +126,7 @@ def _places(paths: Sequence[str]) -> dict[tuple[str, str], FormatClaim]:
     """The folders of tasks, and the files that hold some, with the formats that claim each. Raises UsageError."""
     found: dict[tuple[str, str], FormatClaim] = {}
     for path in paths:
-        if not os.path.exists(path):
+        if not is_there(path):
             raise UsageError(f"no such file or folder of tasks: {path}")
         start = os.path.realpath(path)
         if not os.path.isdir(start):

@@ -19,6 +19,7 @@ from msgspec import UNSET, UnsetType, structs
 from skill_health import __version__
 from skill_health.bench.http.messages import Usage
 from skill_health.core.errors import AbortedError
+from skill_health.core.files import is_there
 from skill_health.documents._record import TokenUsage
 from skill_health.documents.effect_criteria import CriterionVerdict
 from skill_health.documents.effect_result import Invoked, TrialResult, TrialTests
@@ -276,7 +277,7 @@ def write_folder(place: str, files: Mapping[str, bytes], hidden: tuple[str, ...]
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(target, "xb") as stream:
                 stream.write(data if path.endswith(".gz") else redact(data, hidden))
-        if os.path.lexists(place):
+        if is_there(place, links=False):
             shutil.rmtree(place)
         os.rename(half, place)
     except OSError as error:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from skill_health.core.files import is_there
 from skill_health.effectiveness.agents._api import ProgramOutput
 from skill_health.effectiveness.sandbox._api import BackEnd
 from skill_health.effectiveness.sandbox._run import SandboxError, to_the_end
@@ -153,11 +154,11 @@ def _put_back(workspace: str, cell: TrialSpec, skills: str) -> dict[str, File]:
         *above, last = cell.choice.agent.SKILLS.split("/")
         for part in above:
             place = os.path.join(place, part)
-            if os.path.islink(place) or (os.path.lexists(place) and not os.path.isdir(place)):
+            if os.path.islink(place) or (is_there(place, links=False) and not os.path.isdir(place)):
                 raise _Unprepared(f"it put something else where {cell.choice.agent.SKILLS} has to be")
             os.makedirs(place, mode=0o755, exist_ok=True)
             os.chmod(place, 0o755)
-        if os.path.lexists(os.path.join(place, last)):
+        if is_there(os.path.join(place, last), links=False):
             raise _Unprepared(f"it put something else where {cell.choice.agent.SKILLS} has to be")
         os.rename(skills, os.path.join(place, last))
     return _read(tree, staged_files(cell))

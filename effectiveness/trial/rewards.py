@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from skill_health.core.files import is_there
 from skill_health.core.strict_json import JsonProblem, parse_object
 from skill_health.documents._ctrf import CtrfResults, CtrfSummary
 from skill_health.documents._record import convert_record
@@ -85,7 +86,7 @@ class CtrfReport:
 def read_ctrf(folder: str) -> CtrfReport:
     """The CTRF report in a folder of rewards, an empty one where there is none."""
     path = os.path.join(folder, CTRF)
-    if not os.path.lexists(path):
+    if not is_there(path, links=False):
         return CtrfReport()
     text = _text(path, CTRF, MAX_REPORT)
     if isinstance(text, NoReward):
@@ -114,14 +115,14 @@ def read_reward(folder: str, workspace: str = "") -> Reward | NoReward:
     A reward.json that cannot be read is a problem even where a reward.txt stands beside it: which one counts must not
     depend on which one broke.
     """
-    if os.path.lexists(path := os.path.join(folder, REWARD_JSON)):
+    if is_there(path := os.path.join(folder, REWARD_JSON), links=False):
         return _read_json(path, REWARD_JSON, ("reward",))
-    if os.path.lexists(path := os.path.join(folder, REWARD_TXT)):
+    if is_there(path := os.path.join(folder, REWARD_TXT), links=False):
         return _read_number(path)
     if (
         workspace
         and not os.path.islink(os.path.join(workspace, RUNNER))
-        and os.path.lexists(path := os.path.join(workspace, SCORE))
+        and is_there(path := os.path.join(workspace, SCORE), links=False)
     ):
         return _read_json(path, SCORE, _SCORE_KEYS)
     return NoReward("missing", f"the verifier wrote neither {REWARD_JSON} nor {REWARD_TXT}")

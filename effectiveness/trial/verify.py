@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from skill_health.core.files import is_there
 from skill_health.effectiveness.agents._api import ProgramOutput
 from skill_health.effectiveness.sandbox._run import SandboxError
 from skill_health.effectiveness.tasks._api import Task
@@ -75,7 +76,7 @@ def clear_for_verifier(workspace: str, tree: FolderTree, folder: str, aside: str
         notes.append(f"the agent wrote {RUNNER}, which was removed")
         _clear_runner(workspace)
     place, above = os.path.join(workspace, folder), os.path.dirname(folder)
-    if folder and _unlocked(workspace, above) and os.path.lexists(place):
+    if folder and _unlocked(workspace, above) and is_there(place, links=False):
         _unlocked(workspace, folder)
         os.rename(place, os.path.join(aside, _SKILLS))
         _drop_empty(workspace, above)

@@ -14,7 +14,7 @@ from functools import cache
 
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import AbortedError
-from skill_health.core.files import blake2b, open_binary
+from skill_health.core.files import blake2b, is_there, open_binary
 from skill_health.discovery.roots import relative
 from skill_health.effectiveness.sandbox._quota import DISK, limit_folder, release_folder
 from skill_health.effectiveness.tasks._api import Script
@@ -170,7 +170,7 @@ def remove_tree(folder: str) -> None:
         shutil.rmtree(folder)
     except (OSError, RecursionError):
         for words in (("rm", "-rf"), ("chmod", "-R", "u+rwX"), ("rm", "-rf")):
-            if os.path.lexists(folder):
+            if is_there(folder, links=False):
                 run_process([*words, "--", folder], os.sep, os.environ, _REMOVAL)
 
 

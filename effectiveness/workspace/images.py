@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from skill_health.config.settings import Effectiveness
 from skill_health.core.errors import UsageError
-from skill_health.core.files import open_binary
+from skill_health.core.files import kind_of, open_binary
 from skill_health.effectiveness.sandbox._api import BackEnd, ImageClient, OwnImage, SandboxLimits, SandboxSession
 from skill_health.effectiveness.sandbox._load import NONE, back_end, needs_image
 from skill_health.effectiveness.sandbox._run import SandboxError, run
@@ -360,9 +360,4 @@ def copy_start(folder: str, to: str) -> None:
 
 def _specials(folder: str, names: list[str]) -> list[str]:
     """What is neither a file nor a folder nor a link, and would be waited for."""
-    places = {name: os.path.join(folder, name) for name in names}
-    return [
-        name
-        for name, path in places.items()
-        if not (os.path.islink(path) or os.path.isfile(path) or os.path.isdir(path))
-    ]
+    return [name for name in names if kind_of(os.path.join(folder, name), links=False) == "other"]

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from skill_health.core.files import is_there
 from skill_health.effectiveness.agents._api import Command, ProgramOutput
 from skill_health.effectiveness.gateway.proxy import open_proxy, proxy_environment
 from skill_health.effectiveness.sandbox._api import BackEnd, SandboxLimits, SandboxSession
@@ -71,7 +72,7 @@ def _blocked(place: str, folder: str, inside: str) -> bool:
         return False
     parts = place[len(inside) + 1 :].split("/")
     above = (os.path.join(folder, *parts[:end]) for end in range(1, len(parts) + 1))
-    return any(os.path.islink(each) or (os.path.lexists(each) and not os.path.isdir(each)) for each in above)
+    return any(os.path.islink(each) or (is_there(each, links=False) and not os.path.isdir(each)) for each in above)
 
 
 async def run_script(task: Task, script: Script, at: Workplace, around: ScriptSurroundings) -> ProgramOutput:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
+from skill_health.core.files import is_stream, is_there
 from skill_health.router.commands._options import collection_options
 from skill_health.router.plan.choices import RouterOptions
 
@@ -82,11 +82,9 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
 
 
 def _may_write(target: str, given: AuditOptions) -> None:
-    from skill_health.core.files import is_stream
-
     if given.prompt_ids or given.skills or given.split:
         raise UsageError("--write-split splits all prompts together: take --prompt-ids, --skills and --split away")
-    if os.path.lexists(target) and not is_stream(target) and not given.force:
+    if is_there(target, links=False) and not is_stream(target) and not given.force:
         raise UsageError(f"{target} is there already: name another file, or add --force to write over it")
 
 

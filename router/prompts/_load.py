@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from skill_health.core.boundary import Boundary, git_top
 from skill_health.core.errors import UsageError
-from skill_health.core.files import blake2b
+from skill_health.core.files import blake2b, is_there
 from skill_health.core.plugins import plugin_names
 from skill_health.core.strict_json import JsonProblem, quote
 from skill_health.discovery.globs import glob_matcher, is_plain
@@ -73,7 +73,7 @@ def find_files(paths: Sequence[str], known: Known, root: str) -> tuple[PromptFil
     """
     found: dict[str, PromptFile] = {}
     for path in chain.from_iterable(map(_expand, paths)):
-        if not os.path.exists(path):
+        if not is_there(path):
             raise UsageError(f"no such file or folder of prompts: {path}")
         is_folder = os.path.isdir(path)
         files = [path]
@@ -120,7 +120,7 @@ def _expand(path: str) -> list[str]:
     """The files that a glob such as `skills/**/evals/*.json` names; the path itself where it is none, or names none."""
     parts = path.replace(os.sep, "/").split("/")
     plain = next((at for at, part in enumerate(parts) if not is_plain(part)), len(parts))
-    matcher = None if os.path.exists(path) else glob_matcher("/".join(parts[plain:]), by_path=True)
+    matcher = None if is_there(path) else glob_matcher("/".join(parts[plain:]), by_path=True)
     if matcher is None:
         return [path]
     base = "/".join(parts[:plain]) + "/" if plain else ""

@@ -14,7 +14,7 @@ from skill_health.bench import durable
 from skill_health.bench.durable import locked, read_objects
 from skill_health.bench.redact import redacted
 from skill_health.core.errors import AbortedError, UsageError
-from skill_health.core.files import read_each_line, read_whole, sync_folder
+from skill_health.core.files import is_there, read_each_line, read_whole, sync_folder
 from skill_health.core.strict_json import JsonProblem, parse_object
 
 MANIFEST, ATTEMPTS, RESULTS = "manifest.json", "attempts.jsonl", "results.jsonl"
@@ -310,7 +310,7 @@ def create(folder: str, manifest: Mapping[str, Any], fields: Sequence[str], secr
     journal = Journal(folder, fields, secrets)
 
     def prepare() -> None:
-        if os.path.exists(os.path.join(folder, MANIFEST)):
+        if is_there(os.path.join(folder, MANIFEST)):
             raise UsageError(f"{folder} already contains a run: resume it, or start a new one in another folder")
         text = redacted(durable.to_json(manifest), secrets) + "\n"
         durable.replace(os.path.join(folder, MANIFEST), text.encode("utf-8", "backslashreplace"))

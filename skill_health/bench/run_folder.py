@@ -28,7 +28,7 @@ from skill_health.bench.manifest import differences, identity
 from skill_health.bench.redact import redacted
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import SkillHealthError, UsageError
-from skill_health.core.files import open_binary, sync_folder
+from skill_health.core.files import is_there, may_be_file, open_binary, sync_folder
 from skill_health.core.validation import problems
 from skill_health.discovery.changes import Revision, read_revision
 from skill_health.discovery.roots import stay_inside
@@ -106,7 +106,7 @@ def drop_reports(folder: str) -> None:
 
 def is_reported(folder: str) -> bool:
     """Whether a run has its reports, so that it was over once."""
-    return all(os.path.exists(os.path.join(folder, name)) for name in REPORTS)
+    return all(is_there(os.path.join(folder, name)) for name in REPORTS)
 
 
 def find_place(
@@ -160,7 +160,7 @@ def new_name(runs: str, time: datetime, mark: str) -> str:
     A folder without a manifest belongs to a process that was killed before the run began.
     """
     names = (f"{time:%Y%m%dT%H%M%SZ}{more}-{mark}" for more in ("", *(f".{number}" for number in range(2, 1000))))
-    return next(name for name in names if not os.path.exists(os.path.join(runs, name, MANIFEST)))
+    return next(name for name in names if not is_there(os.path.join(runs, name, MANIFEST)))
 
 
 def _stored(kind: Kind, folder: str, now: Record) -> tuple[dict[str, Any], list[str]]:
@@ -247,10 +247,10 @@ def find_run(name: str, reports: str, kind: str) -> str:
     Raises UsageError with similar ids.
     """
     given = folder_named(name)
-    if name and os.path.isfile(os.path.join(given, MANIFEST)):
+    if name and may_be_file(os.path.join(given, MANIFEST)):
         return given
     below = os.path.join(runs_folder(reports, kind), name)
-    if name and os.path.isfile(os.path.join(below, MANIFEST)):
+    if name and may_be_file(os.path.join(below, MANIFEST)):
         return stay_inside(below, reports)
     if name == LAST:
         for folder, _ in earlier_runs(reports, kind):
@@ -269,7 +269,7 @@ def run_ids(reports: str, kind: str) -> Iterator[str]:
         return
     for name in names:
         # What a killed process was about to put there begins with a dot.
-        if name[0] != "." and os.path.isfile(os.path.join(runs_folder(reports, kind), name, MANIFEST)):
+        if name[0] != "." and may_be_file(os.path.join(runs_folder(reports, kind), name, MANIFEST)):
             yield name
 
 
@@ -296,7 +296,7 @@ def load_manifest_record(folder: str, kind: str, record: type[RecordType]) -> Re
 def load_result_records(folder: str, record: type[RecordType]) -> tuple[RecordType, ...]:
     """The results of a run, as many as there are. Raises UsageError where the file is damaged."""
     path = os.path.join(folder, RESULTS)
-    return tuple(read_lines(path, lambda line: convert_record(line, record))) if os.path.exists(path) else ()
+    return tuple(read_lines(path, lambda line: convert_record(line, record))) if is_there(path) else ()
 
 
 def earlier_runs(reports: str, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:

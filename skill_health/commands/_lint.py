@@ -12,6 +12,7 @@ from skill_health import formats
 from skill_health.config.settings import Config
 from skill_health.core.boundary import Boundary
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
+from skill_health.core.files import is_there
 from skill_health.lint.report import BASELINE, LintReport, fold_clones, judge_report
 from skill_health.text.terminal import clean, echo, wants_color
 
@@ -292,7 +293,7 @@ def finish_report(
         from skill_health.lint.baseline import rewrite_baseline
 
         report = rewrite_baseline(report, root, config, options.write_baseline, options.grow_baseline)
-    elif config.baseline or os.path.exists(os.path.join(root, BASELINE)):
+    elif config.baseline or is_there(os.path.join(root, BASELINE)):
         from skill_health.lint.baseline import without_known
 
         report = without_known(report, root, config)
@@ -389,7 +390,7 @@ def changed_paths(root: str, revision: str, paths: Sequence[str]) -> tuple[str, 
     wanted = [os.path.realpath(path) for path in paths]
     owners = {path: owner for path in found if (owner := _owner(path, root))}
     inside = (path for path in owners if any(_below(os.path.realpath(path), folder) for folder in wanted))
-    return tuple(sorted({path if os.path.lexists(path) else owners[path] for path in inside}))
+    return tuple(sorted({path if is_there(path, links=False) else owners[path] for path in inside}))
 
 
 def _below(path: str, folder: str) -> bool:

@@ -11,7 +11,7 @@ from datetime import date
 from skill_health.commands._lint import LintOptions, finish_report, name_flag
 from skill_health.core.boundary import Boundary
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
-from skill_health.core.files import here
+from skill_health.core.files import here, is_there
 from skill_health.lint.named import checkable
 from skill_health.lint.overlay import Overlay, discover_around, is_saved, place_texts, root_around
 from skill_health.lint.pipeline import as_report, configure, run
@@ -41,7 +41,7 @@ def lint_stdin(options: LintOptions, overrides: Mapping[str, object]) -> int:
     if boundary is not None:
         discovery = place_texts(discovery, boundary.texts)
     wanted = [entry for entry in discovery.entries if entry.target]
-    if options.force_exclude and os.path.lexists(path) and not checkable((path,), root, config, True):
+    if options.force_exclude and is_there(path, links=False) and not checkable((path,), root, config, True):
         wanted = []
     if not wanted:
         if options.fix:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import click
 
 from skill_health.commands.lint import common_options
 from skill_health.core.errors import CLEAN, UsageError
+from skill_health.core.files import is_there
 
 _ENDINGS = (".png", ".svg")
 _HEAD = 8
@@ -66,7 +66,7 @@ def _named(pictures: Sequence[Any], name: str) -> Any:
     for each in pictures:
         if each.name == name:
             return each
-    if os.path.exists(name):
+    if is_there(name):
         hint = "to list those of a folder: skill-health picture --list PATH"
     elif near := nearest(name, [each.name for each in pictures]):
         hint = f"did you mean {near}?"

@@ -11,6 +11,7 @@ import click
 
 from skill_health.commands.lint import common_options
 from skill_health.core.errors import CLEAN, UsageError
+from skill_health.core.files import is_there
 
 if TYPE_CHECKING:
     from skill_health.page.model import Page
@@ -103,7 +104,7 @@ def _write_site(folder: str, page: Page) -> int:
     _check(os.path.join(folder, PAGE), "html")
     written, rewritten = set(), 0
     for inner in (os.path.join(folder, each) for each in (FOLDER, TRIALS)):
-        if os.path.islink(inner) or (os.path.lexists(inner) and not os.path.isdir(inner)):
+        if os.path.islink(inner) or (is_there(inner, links=False) and not os.path.isdir(inner)):
             raise UsageError(f"cannot write {inner}: it is no folder")
     for name, text in render_site(page):
         place = os.path.join(folder, *name.split("/"))
@@ -178,7 +179,7 @@ def _check(output: str, form: str) -> None:
 
         if read_page_file(output) is None:
             raise foreign(output)
-    elif os.path.lexists(output) and not os.path.isfile(output):
+    elif is_there(output, links=False) and not os.path.isfile(output):
         raise UsageError(f"cannot write {output}: it is not a regular file")
 
 
@@ -186,7 +187,7 @@ def _check_head(output: str, text: str) -> None:
     """Raise UsageError where there is a file that does not begin like what is to replace it."""
     from skill_health.core.files import foreign, read_bytes
 
-    if os.path.lexists(output):
+    if is_there(output, links=False):
         raw, problem = read_bytes(output)
         if problem or (raw.strip() and _kind(raw) != _kind(text.encode())):
             raise foreign(output)

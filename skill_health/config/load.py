@@ -16,7 +16,7 @@ from skill_health.config.settings import Config, Effectiveness, RouterSettings
 from skill_health.config.values import Mistake, build, dotted_keys, line_of
 from skill_health.core.boundary import Boundary
 from skill_health.core.errors import UsageError
-from skill_health.core.files import read_whole
+from skill_health.core.files import kind_of, may_be_file, read_whole
 from skill_health.text.patterns import lazy
 
 FILE_NAME = "skill-health.toml"
@@ -49,8 +49,8 @@ def read_config(root: str, file: str | None = None) -> Config:
     own, shared = os.path.join(root, FILE_NAME), os.path.join(root, PYPROJECT)
     if _is_lure(own):
         raise UsageError(f"{_shown(own)} is a symbolic link that leads out of the repository: replace it by the file")
-    in_own = read_settings(own) if os.path.isfile(own) else None
-    in_shared = read_settings(shared) if os.path.isfile(shared) and not _is_lure(shared) else None
+    in_own = read_settings(own) if may_be_file(own) else None
+    in_shared = read_settings(shared) if may_be_file(shared) and not _is_lure(shared) else None
     if in_own is not None and in_shared is not None:
         table = f"[{'.'.join(TABLE)}] in {_shown(shared)}"
         raise UsageError(f"two configurations: {_shown(own)} and {table}; keep one of them")
@@ -156,10 +156,10 @@ def holds_settings(folder: str) -> bool:
     True also for one that is invalid but speaks of it: whoever loads it can then say what is wrong.
     """
     own, shared = os.path.join(folder, FILE_NAME), os.path.join(folder, PYPROJECT)
-    if _is_lure(own) or os.path.isfile(own):
+    if _is_lure(own) or may_be_file(own):
         return True
     try:
-        return not _is_lure(shared) and os.path.isfile(shared) and read_settings(shared) is not None
+        return not _is_lure(shared) and may_be_file(shared) and read_settings(shared) is not None
     except UsageError:
         return True
 
@@ -204,7 +204,9 @@ def _config(settings: dict[str, Any], path: str, root: str) -> Config:
 
 def _is_lure(path: str) -> bool:
     """Whether a file is a link that leads out of the repository that it is in, to anything or nothing."""
-    return os.path.islink(path) and Boundary(os.path.realpath(os.path.dirname(path))).leads_out(os.path.basename(path))
+    return kind_of(path, links=False) in ("link", "unknown") and Boundary(
+        os.path.realpath(os.path.dirname(path))
+    ).leads_out(os.path.basename(path))
 
 
 def _text(path: str) -> str:

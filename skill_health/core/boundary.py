@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Iterator
 
-from skill_health.core.files import MAX_BYTES, read_bytes, read_head, read_limited
+from skill_health.core.files import MAX_BYTES, is_there, read_bytes, read_head, read_limited
 
 _LONGEST = 4096
 INSIDE, MISSING, OUTSIDE = "yes", "", "out"
@@ -26,7 +26,7 @@ def upward(folder: str) -> Iterator[str]:
 
 def git_top(folder: str) -> str | None:
     """The top of the git work tree that a folder is in."""
-    return next((above for above in upward(folder) if os.path.lexists(os.path.join(above, ".git"))), None)
+    return next((above for above in upward(folder) if is_there(os.path.join(above, ".git"), links=False)), None)
 
 
 def git_link(top: str) -> str:

@@ -8,7 +8,7 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 from skill_health.core.errors import UsageError
 
@@ -20,6 +20,8 @@ _CHUNK = 1 << 14
 _OPEN = os.O_RDONLY
 for _name in ("O_NONBLOCK", "O_BINARY", "O_CLOEXEC", "O_NOCTTY"):
     _OPEN |= getattr(os, _name, 0)
+_ABSENT = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL))
+"""The failures which say that there can be nothing of this name."""
 _STANDARD = ("/dev/stdin", "/dev/stdout", "/dev/stderr")
 _DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
 
@@ -40,6 +42,33 @@ def file_state(path: str) -> str:
     except (OSError, ValueError):
         return ""
     return f"{status.st_mtime_ns} {status.st_size} {status.st_ino} {status.st_mode}"
+
+
+def kind_of(path: str, links: bool = True) -> Literal["file", "folder", "link", "other", "nothing", "unknown"]:
+    """What is at a path; with `links` what a link leads to. "unknown" if the system does not tell, as of a bad disk."""
+    try:
+        mode = (os.stat if links else os.lstat)(path).st_mode
+    except OSError as error:
+        return "nothing" if error.errno in _ABSENT else "unknown"
+    except ValueError:  # a name with NUL or half of a surrogate pair
+        return "nothing"
+    if stat.S_ISREG(mode):
+        return "file"
+    return "folder" if stat.S_ISDIR(mode) else "link" if stat.S_ISLNK(mode) else "other"
+
+
+def is_there(path: str, links: bool = True) -> bool:
+    """Whether something is, or may be, at a path; with `links` False a link is something whatever it leads to.
+
+    os.path.exists says "no" of what could not be looked at, which is then taken for new, and written over. Here that
+    counts as there: whoever opens it is told what is wrong.
+    """
+    return kind_of(path, links) != "nothing"
+
+
+def may_be_file(path: str) -> bool:
+    """Whether a path leads to a regular file, or may: False only if it is known that it does not."""
+    return kind_of(path) in ("file", "unknown")
 
 
 def open_regular(path: str, links: bool = True) -> int:
@@ -297,7 +326,7 @@ def check(path: str, head: bytes) -> None:
 
     In somebody else's repository, an output path may be a link to a present or future file of the user's.
     """
-    if is_stream(path) or not os.path.lexists(path):
+    if is_stream(path) or not is_there(path, links=False):
         return
     try:
         fits = read_head(path, len(head)) in (b"", head)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import FileIO
 from typing import Any, BinaryIO
 
@@ -41,11 +41,10 @@ def append_history(path: str, record: dict[str, Any]) -> None:
 def _with_line(path: str, line: bytes) -> Iterator[bytes]:
     """What a file holds, in blocks, and one more line."""
     last = b"\n"
-    if os.path.exists(path):
-        with open_binary(path) as file:
-            while part := file.read(_BLOCK):
-                yield part
-                last = part
+    with suppress(FileNotFoundError), open_binary(path) as file:
+        while part := file.read(_BLOCK):
+            yield part
+            last = part
     yield line if last.endswith(b"\n") else b"\n" + line
 
 

@@ -14,7 +14,7 @@ from skill_health.bench.durable import to_json
 from skill_health.bench.run_folder import growing_folder
 from skill_health.core.errors import UsageError
 from skill_health.core.extras import missing_modules, tell_missing
-from skill_health.core.files import read_whole, write_bytes
+from skill_health.core.files import is_there, read_whole, write_bytes
 from skill_health.datasets.gather import SkillDataset
 from skill_health.datasets.rows import TABLES
 from skill_health.documents._record import Record, decode_record, record_values
@@ -42,7 +42,7 @@ def write_dataset(dataset: SkillDataset, target: str, form: TableForm, licences:
     """
     if form == "parquet" and missing_modules(_LIBRARY):
         raise UsageError(tell_missing("dataset --format parquet", "parquet", *_LIBRARY))
-    if os.path.lexists(target):
+    if is_there(target, links=False):
         raise UsageError(f"{clean(target)} is there already: name a folder that is not")
     try:
         with growing_folder(target) as half:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from skill_health.config.settings import Config
 from skill_health.core.boundary import Boundary
 from skill_health.core.errors import AbortedError, UsageError
-from skill_health.core.files import read_limited
+from skill_health.core.files import is_there, read_limited
 from skill_health.discovery.ignores import Patterns, compile_patterns, ignored, ignored_within, read_patterns
 from skill_health.discovery.listing import (
     Listing,
@@ -283,7 +283,7 @@ def _note_left_out(walk: Walk) -> None:
             continue
         below = path[len(start) :].lstrip("/").split("/")[:-1]
         name = next((name for name in below if not may_hold_skills(name)), ".")
-        if name[0] != "." and os.path.lexists(f"{walk.root}/{path}"):
+        if name[0] != "." and is_there(f"{walk.root}/{path}", links=False):
             left[name] = left.get(name, 0) + 1
     if left:
         names = ", ".join(f"{name} ({count:,})" for name, count in sorted(left.items()))

@@ -9,7 +9,7 @@ from skill_health.config.load import holds_settings
 from skill_health.config.settings import Config
 from skill_health.core.boundary import git_link, git_top, shared_state, upward
 from skill_health.core.errors import UsageError
-from skill_health.core.files import here
+from skill_health.core.files import here, is_there, kind_of
 from skill_health.discovery.ignores import Patterns, ignored, read_patterns
 from skill_health.discovery.listing import has_skill, is_skill_name
 
@@ -22,11 +22,14 @@ def resolve(path: str) -> tuple[str, bool]:
     """
     place = os.path.abspath(path)
     named_skill = is_skill_name(os.path.basename(place))
-    if os.path.isdir(place) and not named_skill:
+    kind = kind_of(place)
+    if kind == "folder" and not named_skill:
         return os.path.realpath(place), True
-    if not os.path.lexists(place):
+    if kind == "unknown" and not named_skill:
+        raise UsageError(f"cannot find out what {path} is")
+    if not is_there(place, links=False):
         raise UsageError(f"no such file or folder: {path}")
-    if not named_skill and not os.path.exists(place):
+    if kind == "nothing" and not named_skill:
         raise UsageError(f"no such file or folder: {path} (a symbolic link that leads nowhere)")
     return os.path.join(os.path.realpath(os.path.dirname(place)), os.path.basename(place)), False
 
@@ -59,7 +62,7 @@ def find_root(paths: Sequence[str]) -> str:
 
 def is_certain(root: str) -> bool:
     """Whether a root is marked as one, by settings or by git, and not merely guessed from the paths."""
-    return os.path.lexists(os.path.join(root, ".git")) or holds_settings(root)
+    return is_there(os.path.join(root, ".git"), links=False) or holds_settings(root)
 
 
 def skill_above(folder: str, stop: str) -> str | None:
@@ -97,7 +100,7 @@ def reports_folder(named: str | None, root: str, config: Config) -> str:
         if named
         else stay_inside(os.path.join(root, config.daily.reports), git_top(root) or root)
     )
-    if os.path.exists(place) and not os.path.isdir(place):
+    if kind_of(place) in ("file", "other"):
         raise UsageError(f"cannot keep reports in {here(place)}: it is no folder")
     return place
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from skill_health.core.files import is_there
 from skill_health.documents._history import MOST, HistoryTail
 from skill_health.documents._record import Amount, CommitText, Count, Figure, Name, Record, RunIdText, TimeText
 
@@ -78,7 +79,7 @@ def read_activation_history(folder: str) -> ActivationHistory:
     """The last line of each agent and skill in a folder of reports. Never raises."""
     import os
 
-    if not os.path.lexists(os.path.join(folder, HISTORY)):
+    if not is_there(os.path.join(folder, HISTORY), links=False):
         return ActivationHistory()
     tail = HistoryTail(folder, HISTORY, ActivationHistoryLine, {"schema": SCHEMA}, _is_sound)
     last: dict[tuple[str, str | None], ActivationHistoryLine] = {}

@@ -15,6 +15,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, get_args
 
 from msgspec import Meta
 
+from skill_health.core.files import is_there
 from skill_health.documents._history import MOST, HistoryTail
 from skill_health.documents._record import (
     Amount,
@@ -209,7 +210,7 @@ def read_effects(
     `now` gives the digest of each skill as it would be staged now, by name; it is not called where nothing is to mark.
     Only the skills that `about` names count where it names any, and of collections those with one of them.
     """
-    if not os.path.lexists(os.path.join(folder, HISTORY)):
+    if not is_there(os.path.join(folder, HISTORY), links=False):
         return None
     last: dict[tuple[str, str | None], EffectHistoryLine] = {}
     unmeasured: dict[tuple[str, str | None], EffectHistoryLine] = {}

@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from skill_health.core.files import read_whole
+from skill_health.core.files import is_there, read_whole
 from skill_health.documents._history import MOST, HistoryTail
 from skill_health.documents._record import (
     Amount,
@@ -217,7 +217,7 @@ def read_routing(folder: str, descriptions: Mapping[str, str], about: Collection
     model has no other, and a run that is known to list none of the skills that `about` names stands in for nothing.
     Never raises for what the file holds or for a file that cannot be read.
     """
-    if not os.path.lexists(os.path.join(folder, HISTORY)):
+    if not is_there(os.path.join(folder, HISTORY), links=False):
         return None
     whole: dict[str, RouterHistoryLine] = {}
     swept: dict[str, RouterHistoryLine] = {}

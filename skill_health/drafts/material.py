@@ -12,7 +12,7 @@ from skill_health.bench.collection import read_collection
 from skill_health.config.load import describe_refused
 from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
-from skill_health.core.files import read_bytes
+from skill_health.core.files import is_there, read_bytes
 from skill_health.discovery.corpus import discover
 from skill_health.discovery.hosts import hosts
 from skill_health.discovery.roots import relative, resolve
@@ -129,7 +129,7 @@ def _choose(collection: DraftingCollection, named: str) -> ListedSkill:
         return collection.by_name[known]
     if several := collection.known.several(named):
         raise UsageError(f"{named!r} may be {either(several)}: say which")
-    if os.path.lexists(named):
+    if is_there(named, links=False):
         place, is_folder = resolve(named)
         inner = relative(place, collection.root)
         for skill in collection.catalogue.shown:
@@ -145,4 +145,4 @@ def collection_of(named: Sequence[str], given: str | None) -> tuple[str, ...]:
     """
     if given:
         return (given,)
-    return tuple(name for name in named if os.sep in name and os.path.lexists(name)) or (os.curdir,)
+    return tuple(name for name in named if os.sep in name and is_there(name, links=False)) or (os.curdir,)

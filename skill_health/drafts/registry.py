@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from skill_health.config.settings import Config
 from skill_health.core.boundary import Boundary
 from skill_health.core.errors import AbortedError, UsageError
-from skill_health.core.files import here, replace_file
+from skill_health.core.files import here, is_there, replace_file
 from skill_health.discovery.roots import stay_inside
 from skill_health.documents._draft import DraftMaker
 from skill_health.documents.prompt_draft import PromptDraft, PromptRole
@@ -70,7 +70,7 @@ def put_prompt(path: str, prompt: Prompt) -> None:
 
 def drop_prompt(path: str, prompt_id: str) -> None:
     """Take the line with an id out of a registry, if there is one. Raises as `put_prompt`."""
-    if os.path.lexists(path):
+    if is_there(path, links=False):
         _change(path, prompt_id, b"")
 
 
@@ -96,7 +96,7 @@ def _change(path: str, prompt_id: str, new: bytes) -> None:
 
 def _read(path: str) -> bytes:
     """The bytes of a registry; none where there is no file."""
-    if not os.path.lexists(path):
+    if not is_there(path, links=False):
         return b""
     try:
         raw = Boundary(os.path.dirname(path)).read(path, MAX_BYTES)

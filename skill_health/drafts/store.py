@@ -27,7 +27,7 @@ from skill_health.bench.durable import replace as replace_durably
 from skill_health.bench.manifest import digest
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import AbortedError, UsageError
-from skill_health.core.files import blake2b, here, read_limited
+from skill_health.core.files import blake2b, here, is_there, read_limited
 from skill_health.discovery.roots import stay_inside
 from skill_health.documents._draft import Draft, DraftJudge, DraftState, DraftVerdict
 from skill_health.documents._record import decode_record, record_values
@@ -108,7 +108,7 @@ def add_drafts(root: str, drafts: Iterable[SomeDraft]) -> tuple[SomeDraft, ...]:
     written = []
     with writing(root):
         for draft in drafts:
-            if not os.path.lexists(path := draft_path(root, draft)):
+            if not is_there(path := draft_path(root, draft), links=False):
                 _write(path, draft)
                 written.append(draft)
     return tuple(written)

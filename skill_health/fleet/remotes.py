@@ -17,6 +17,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from skill_health.core.errors import AbortedError, UsageError
+from skill_health.core.files import is_there
 from skill_health.core.git import run_watched
 
 # To what else an address may lead, by the user's `url.insteadOf`; a redirection by the server is git's to judge.
@@ -97,7 +98,7 @@ def copy_commit(address: str, branch: str, folder: str, limits: CopyLimits = LIM
     and AbortedError where the repository is larger than allowed.
     """
     tree, busy, ref = os.path.join(folder, "tree"), os.path.join(folder, _BUSY), _ref(branch)
-    if os.path.lexists(busy):
+    if is_there(busy, links=False):
         # A run was killed, and its git may be at work still: in the folder that it knows, not in a new one.
         _remove(tree, folder)
     with open(busy, "wb"):
@@ -188,7 +189,7 @@ def _size(entry: bytes) -> int:
 
 def _remove(tree: str, folder: str) -> None:
     """Remove a copy, under another name first: whoever still writes into it does not write into the next one."""
-    if os.path.lexists(tree):
+    if is_there(tree, links=False):
         gone = tempfile.mkdtemp(prefix="gone-", dir=folder)
         os.rename(tree, os.path.join(gone, "tree"))
     for name in os.listdir(folder):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from skill_health.core.files import read_small
+from skill_health.core.files import is_there, read_small
 
 _INNER = ("skills", "skill", "plugin.json", "marketplace.json")
 _MANIFESTS = ("plugin.json", "extension.json", ".clawhubignore")
@@ -20,7 +20,7 @@ def read_layout(root: str) -> tuple[str, ...]:
     found = [name for name in names if name.endswith(_MANIFESTS) and not (name == _PLUGIN and not _is_portable(root))]
     for name in names:
         if name[0] == "." and name != ".git":
-            found += [f"{name}/{inner}" for inner in _INNER if os.path.lexists(os.path.join(root, name, inner))]
+            found += [f"{name}/{inner}" for inner in _INNER if is_there(os.path.join(root, name, inner), links=False)]
     return tuple(sorted(found))
 
 

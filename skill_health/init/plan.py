@@ -14,7 +14,7 @@ from skill_health.config.settings import Config, load_config
 from skill_health.config.values import build
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import UsageError
-from skill_health.core.files import here, read_each_line, read_whole, write_text
+from skill_health.core.files import here, is_there, read_each_line, read_whole, write_text
 from skill_health.discovery.corpus import discover, find_root
 from skill_health.discovery.roots import is_certain, resolve
 from skill_health.init import texts
@@ -158,7 +158,7 @@ def _plan_settings(
 
 
 def _plan_hooks(place: str, lines: list[str], force: bool) -> SetupFile:
-    if not os.path.lexists(place):
+    if not is_there(place, links=False):
         return SetupFile(place, "write", texts.format_hooks(lines))
     text = _read(place)
     found = texts.uses_our_hooks(text)
@@ -174,7 +174,7 @@ def _plan_hooks(place: str, lines: list[str], force: bool) -> SetupFile:
 
 def _plan_whole(place: str, text: str | None, force: bool) -> SetupFile:
     """Write a file that is not there; replace one that is there only where that is wanted and changes anything."""
-    if not os.path.lexists(place):
+    if not is_there(place, links=False):
         return SetupFile(place, "write", text)
     if text is not None and os.path.isfile(place) and _read(place) == text:
         return SetupFile(place, "keep", why="is up to date")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from skill_health.config.settings import Config
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import UsageError
-from skill_health.core.files import read_whole, write_text
+from skill_health.core.files import is_there, read_whole, write_text
 from skill_health.discovery.roots import stay_inside
 from skill_health.lint.report import BASELINE, LintReport
 from skill_health.rules._api import Finding
@@ -91,7 +91,7 @@ def rewrite_baseline(report: LintReport, root: str, config: Config, reason: str,
     baseline exists yet. Of a report with scores it also keeps the hosts that skip its skills.
     """
     path = stay_inside(os.path.join(root, config.baseline or BASELINE), git_top(root) or root)
-    fresh = not os.path.exists(path)
+    fresh = not is_there(path)
     known = Baseline({}, {}) if fresh else read_baseline(path)
     if not reason.strip():
         raise UsageError("--write-baseline needs a reason, which every entry keeps")
@@ -108,7 +108,7 @@ def rewrite_baseline(report: LintReport, root: str, config: Config, reason: str,
 def read_known(root: str, config: Config) -> Baseline:
     """The baseline of a collection, empty where there is none. Raises UsageError where it cannot be read."""
     path = stay_inside(os.path.join(root, config.baseline or BASELINE), git_top(root) or root)
-    return read_baseline(path) if config.baseline or os.path.exists(path) else Baseline({}, {})
+    return read_baseline(path) if config.baseline or is_there(path) else Baseline({}, {})
 
 
 def drop_known(findings: Sequence[Finding], known: Baseline) -> list[Finding]:
@@ -155,13 +155,13 @@ def _rewritten(report: LintReport, root: str, known: Baseline, reason: str, grow
         # A run over part of the collection knows nothing of the rest.
         unseen = [entry for entry in entries if entry.skill and entry.skill not in checked]
         if key not in kept:
-            kept[key] = [entry for entry in unseen if os.path.exists(os.path.join(root, entry.skill))]
+            kept[key] = [entry for entry in unseen if is_there(os.path.join(root, entry.skill))]
     skipped = {
         skill: hosts if grow else hosts & known.skipped.get(skill, frozenset())
         for skill, hosts in _skipping(report).items()
     }
     for skill, hosts in known.skipped.items():
-        if skill not in checked and os.path.exists(os.path.join(root, skill)):
+        if skill not in checked and is_there(os.path.join(root, skill)):
             skipped[skill] = hosts
     return Baseline(
         {key: entries for key, entries in kept.items() if entries},

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from skill_health.config.settings import Config
 from skill_health.core.boundary import INSIDE, MISSING, Boundary, upward
-from skill_health.core.files import MAX_BYTES, read_limited
+from skill_health.core.files import MAX_BYTES, is_there, read_limited
 from skill_health.discovery.corpus import MAX_FILES, Discovery, Entry, discover
 from skill_health.discovery.listing import has_skill, is_skill_name, list_folder, may_hold_skills, skill_name
 from skill_health.discovery.roots import find_root, is_certain, relative, skill_above
@@ -137,7 +137,7 @@ def _new_entry(discovery: Discovery, inner: str) -> Entry:
 
 def root_around(path: str) -> str:
     """The root of the collection that a file belongs to, which may not be there yet."""
-    if os.path.lexists(path):
+    if is_there(path, links=False):
         return find_root((path,))
     folder = os.path.dirname(path)
     root = find_root((next(above for above in upward(folder) if os.path.isdir(above)),))
@@ -149,7 +149,7 @@ def root_around(path: str) -> str:
 
 def discover_around(path: str, config: Config, root: str) -> Discovery:
     """The collection around a file, its skill alone asked for; the file may not be there yet."""
-    if os.path.lexists(path):
+    if is_there(path, links=False):
         return discover((path,), config, root)
     if not is_skill_name(os.path.basename(path)):
         owner = skill_above(os.path.dirname(path), root)

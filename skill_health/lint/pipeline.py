@@ -17,6 +17,7 @@ from skill_health import __version__
 from skill_health.config.settings import Config, config_with, load_config
 from skill_health.core.boundary import Boundary
 from skill_health.core.errors import UsageError
+from skill_health.core.files import may_be_file
 from skill_health.discovery.corpus import Discovery, Entry, discover, find_root
 from skill_health.discovery.ignores import Patterns, compile_patterns, ignored_within
 from skill_health.hosts._layout import read_layout
@@ -433,7 +434,7 @@ def graded(finding: Finding, config: Config) -> Finding:
 def _named_files(paths: Sequence[str], root: str) -> list[str]:
     """The named files, relative to the root: a registry among them shows its own findings."""
     real = [os.path.realpath(path) for path in paths]
-    return [os.path.relpath(path, root).replace(os.sep, "/") for path in real if os.path.isfile(path)]
+    return [os.path.relpath(path, root).replace(os.sep, "/") for path in real if may_be_file(path)]
 
 
 def prefix(root: str) -> str:

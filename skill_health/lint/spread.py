@@ -19,7 +19,7 @@ from typing import NamedTuple
 from skill_health.config.settings import Config
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import UsageError
-from skill_health.core.files import blake2b, read_whole, write_bytes
+from skill_health.core.files import blake2b, is_there, read_whole, write_bytes
 from skill_health.executors._api import LOOPBACK, Executor, WorkerLostError, call_again
 from skill_health.executors._load import LOCAL, open_executor
 from skill_health.executors.shards import Shard
@@ -103,7 +103,9 @@ def pack_tree(top: str) -> SharedTree:
         for name in _OF_GIT:
             _add(archive, top, os.path.join(top, ".git", name))
     data = stream.getvalue()
-    return SharedTree(top, os.path.lexists(os.path.join(top, ".git")), blake2b(data, digest_size=16).hexdigest(), data)
+    return SharedTree(
+        top, is_there(os.path.join(top, ".git"), links=False), blake2b(data, digest_size=16).hexdigest(), data
+    )
 
 
 def _add(archive: tarfile.TarFile, top: str, path: str) -> None:

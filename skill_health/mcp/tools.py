@@ -16,6 +16,7 @@ from skill_health.api.linting import check_paths
 from skill_health.api.routing import ROUTER, route
 from skill_health.core.boundary import Boundary
 from skill_health.core.errors import UsageError
+from skill_health.core.files import is_there
 from skill_health.discovery.corpus import discover
 from skill_health.formats import text as text_format
 from skill_health.lint.fixing.fixes import FixPlan, SkillFixer, diff_lines, write_plan
@@ -200,7 +201,7 @@ class SkillTools:
         place = self._place(given)
         root, config = configure((place,), None, {})
         folder = reports_folder(None, root, config)
-        if not self._holds(os.path.realpath(folder)) and os.path.lexists(folder):
+        if not self._holds(os.path.realpath(folder)) and is_there(folder, links=False):
             raise ToolRefusal("the reports are outside of the folder that this server was started for")
         rated = read_last_rated(folder)
         return render_records_markdown(read_status((place,), root, config, date.today(), folder, 1, True, rated))

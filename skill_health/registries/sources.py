@@ -8,7 +8,7 @@ from typing import NamedTuple
 from skill_health.config.settings import SourceGlobs
 from skill_health.core.boundary import INSIDE, Boundary
 from skill_health.core.errors import AbortedError
-from skill_health.core.files import blake2b
+from skill_health.core.files import blake2b, is_there
 from skill_health.discovery.globs import glob_matcher
 
 KINDS = ("claims", "mechanisms", "activation", "prompts", "tasks")
@@ -82,7 +82,7 @@ def expand(root: str, pattern: str, boundary: Boundary | None = None) -> Iterato
     """
     boundary = boundary or Boundary(root)
     if not any(mark in pattern for mark in "*?["):
-        if boundary.leads_out(pattern) or os.path.lexists(os.path.join(root, pattern)):
+        if boundary.leads_out(pattern) or is_there(os.path.join(root, pattern), links=False):
             yield pattern
         return
     yield from _match(boundary, "", tuple(part for part in pattern.split("/") if part not in ("", ".")))
@@ -100,7 +100,7 @@ def _match(boundary: Boundary, base: str, parts: tuple[str, ...]) -> Iterator[st
         return
     if not any(mark in head for mark in "*?["):
         path = f"{base}/{head}" if base else head
-        if os.path.lexists(os.path.join(root, path)):
+        if is_there(os.path.join(root, path), links=False):
             yield from _match(boundary, path, rest) if rest else (path,)
         return
     matches = glob_matcher(head, by_path=False)

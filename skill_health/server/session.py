@@ -16,7 +16,7 @@ from typing import NamedTuple
 from skill_health.config.settings import Config
 from skill_health.core.boundary import Boundary
 from skill_health.core.errors import SkillHealthError
-from skill_health.core.files import read_small
+from skill_health.core.files import is_there, read_small
 from skill_health.discovery.corpus import Discovery, Entry, discover
 from skill_health.discovery.roots import is_certain, relative
 from skill_health.lint.baseline import drop_known, read_known
@@ -121,7 +121,7 @@ class EditorSession:
         key = (root,) if certain else (root, *paths)
         if key not in self._collections:
             root, config = configure((root,), None, {})
-            there = [path for path in paths if os.path.lexists(path)]
+            there = [path for path in paths if is_there(path, links=False)]
             if certain:
                 discovery = discover((root,), config, root)
             else:
@@ -136,7 +136,7 @@ class EditorSession:
         discovery = place_texts(collection.discovery, unsaved)
         owners, loose = {}, []
         for path in paths:
-            if os.path.lexists(path) and not checkable((path,), root, config, force_exclude=True):
+            if is_there(path, links=False) and not checkable((path,), root, config, force_exclude=True):
                 continue
             if (found := _owner(discovery, path, root)) is not None:
                 owners[path] = found

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from skill_health.core.files import read_whole
+from skill_health.core.files import is_there, read_whole
 from skill_health.documents._history import MOST
 from skill_health.documents._record import Figure, OpenRecord, RunIdText, TimeText, decode_record, record_values
 from skill_health.documents.effect_history import Effects
@@ -83,7 +83,7 @@ def _last(folder: str, run: str) -> tuple[_JudgedRun | None, str]:
         return None, ""
     for name in names:
         path = os.path.join(place, name, REPORT)
-        if os.path.lexists(path):
+        if is_there(path, links=False):
             report, wrong = _report(path, name, run)
             told = f"effectiveness/{run}/{JUDGINGS}/{name}/{REPORT} {wrong}: its scores are not shown"
             return report, told if wrong else ""

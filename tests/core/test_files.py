@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from pathlib import Path
@@ -12,6 +13,9 @@ import pytest
 from skill_health.core import files
 from skill_health.core.files import (
     MAX_BYTES,
+    is_there,
+    kind_of,
+    may_be_file,
     read_bytes,
     read_each_line,
     read_head,
@@ -129,3 +133,43 @@ def test_lines_are_read_one_by_one_and_bounded(tmp_path: Path, monkeypatch: pyte
     assert [next(lines) for _ in range(3)] == [b"a\n"] * 3
     with pytest.raises(OSError, match="a line is longer than"):
         next(lines)
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"),
+    [
+        (errno.ENOENT, "nothing"),
+        (errno.ENOTDIR, "nothing"),
+        (errno.ELOOP, "nothing"),
+        (errno.ENAMETOOLONG, "nothing"),
+        (errno.EIO, "unknown"),
+        (errno.EACCES, "unknown"),
+        (errno.ESTALE, "unknown"),
+        (errno.ENOMEM, "unknown"),
+    ],
+    ids=lambda each: errno.errorcode[each] if isinstance(each, int) else each,
+)
+def test_only_what_is_known_not_to_be_there_is_absent(number: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(path: str) -> os.stat_result:
+        raise OSError(number, os.strerror(number), path)
+
+    monkeypatch.setattr(os, "stat", fail)
+    monkeypatch.setattr(os, "lstat", fail)
+    for links in (True, False):
+        assert kind_of("x", links) == kind
+        assert is_there("x", links) == (kind == "unknown")
+    assert may_be_file("x") == (kind == "unknown")
+
+
+def test_what_is_at_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    Path("folder").mkdir()
+    os.mkfifo("pipe")
+    for name in ("file", "folder", "pipe", "nothing"):
+        Path(f"to-{name}").symlink_to(name)
+    Path("loop").symlink_to("loop")
+    names = ("file", "folder", "pipe", "nothing", "loop", "file/x", "a\0b", "to-file", "to-folder", "to-nothing")
+    kinds = ["file", "folder", "other", *["nothing"] * 4, "file", "folder", "nothing"]
+    assert [kind_of(name) for name in names] == kinds
+    assert [kind_of(name, links=False) for name in names[4:]] == ["link", "nothing", "nothing", *["link"] * 3]

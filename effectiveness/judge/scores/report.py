@@ -11,7 +11,7 @@ from typing import Literal
 
 from skill_health.bench.run_folder import load_manifest_record, load_result_records
 from skill_health.core.errors import UsageError
-from skill_health.core.files import read_small, write_text
+from skill_health.core.files import is_there, read_small, write_text
 from skill_health.documents._record import decode_record, encode_record
 from skill_health.documents.effect_manifest import EffectManifest
 from skill_health.documents.judge_calibration import CalibratedJudge, CalibratedPanel, JudgeCalibration
@@ -70,7 +70,7 @@ def load_judging(folder: str) -> Judging:
 
 def _calibration(folder: str) -> JudgeCalibration | None:
     path = os.path.join(folder, CALIBRATION)
-    if not os.path.lexists(path):
+    if not is_there(path, links=False):
         return None
     try:
         return decode_record(read_small(path) or b"", JudgeCalibration)

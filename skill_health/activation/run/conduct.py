@@ -20,6 +20,7 @@ from skill_health.bench.budget import Budget
 from skill_health.bench.journal import RESULTS, Journal
 from skill_health.bench.run import conduct as engine
 from skill_health.bench.run.conduct import RunOutcome, RunTerms
+from skill_health.core.files import is_there
 from skill_health.documents.activation_attempt import LoadAttempt
 from skill_health.documents.activation_result import LoadKey, LoadResult
 from skill_health.effectiveness.run.probes import REQUESTS, Ask, Judge, Probing
@@ -78,7 +79,7 @@ class ActivationRunner(AgentRunner[PlannedLoad, LoadResult]):
         durable.replace(place, record.stream)
         if record.result.request:
             request = os.path.join(self.journal.folder, REQUESTS, f"{record.result.request}.txt")
-            if not os.path.exists(request) and record.result.disagreement:
+            if not is_there(request) and record.result.disagreement:
                 os.makedirs(os.path.dirname(request), exist_ok=True)
                 durable.replace(request, record.request)
         return structs.replace(record.result, stream=name, attempts=attempt)

@@ -17,7 +17,7 @@ from skill_health.bench.durable import to_json
 from skill_health.bench.reproduce.verify import VerifiedFile, history_beside
 from skill_health.bench.run_folder import growing_folder
 from skill_health.core.errors import UsageError
-from skill_health.core.files import read_limited, read_whole, write_bytes
+from skill_health.core.files import is_there, read_limited, read_whole, write_bytes
 from skill_health.core.history import read_backwards
 from skill_health.text.blocks import Block, Items, Sentence, TitleBlock, as_markdown
 from skill_health.text.numbers import count
@@ -61,7 +61,7 @@ def write_release(
     """
     if found := _first_difference(verify(folder)):
         raise UsageError(f"{clean(folder)} does not follow from its raw files ({found}): nothing is published of it")
-    if os.path.lexists(target):
+    if is_there(target, links=False):
         raise UsageError(f"{clean(target)} is there already: name a folder that is not")
     done = Release()
     with _growing(target) as half:

@@ -14,7 +14,7 @@ from skill_health.bench.journal import MANIFEST, RESULTS, read_lines
 from skill_health.bench.manifest import identity
 from skill_health.bench.report_formats import load_format
 from skill_health.bench.run_folder import Kind, Record
-from skill_health.core.files import read_whole
+from skill_health.core.files import is_there, read_whole
 from skill_health.core.history import read_backwards
 from skill_health.documents._record import decode_record, encode_record
 from skill_health.text.near import list_some
@@ -65,7 +65,7 @@ def verify_manifest(stored: Record, hashes: Mapping[str, str]) -> VerifiedFile:
 def verify_results(folder: str, stored: Record, kind: Kind) -> VerifiedFile:
     """Whether there is one result for each key that the manifest plans, and no other. Raises UsageError for damage."""
     path = os.path.join(folder, RESULTS)
-    lines = read_lines(path, lambda line: tuple(line[name] for name in kind.fields)) if os.path.exists(path) else ()
+    lines = read_lines(path, lambda line: tuple(line[name] for name in kind.fields)) if is_there(path) else ()
     there = Counter(lines)
     planned = set(kind.keys(stored))
     groups = (
@@ -121,7 +121,7 @@ def verify_history(
     None where there is no such file, as beside a run that was copied elsewhere. Raises UsageError where it cannot be
     read.
     """
-    if not lines or not os.path.exists(path):
+    if not lines or not is_there(path):
         return None
     there: dict[tuple[Any, ...], Line] = {}
     for _, raw in read_backwards(path):

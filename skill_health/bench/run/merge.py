@@ -23,7 +23,7 @@ from skill_health.bench.run_folder import (
     runs_folder,
 )
 from skill_health.core.errors import AbortedError, UsageError
-from skill_health.core.files import here
+from skill_health.core.files import here, kind_of
 from skill_health.executors.shards import Shard, refuse_incomplete
 from skill_health.text.near import list_some
 from skill_health.text.patterns import lazy
@@ -150,9 +150,4 @@ def copy_beside(source: str, target: str, path: str) -> None:
 
 def _no_files(folder: str, names: list[str]) -> set[str]:
     """What is neither a file nor a folder."""
-    paths = {name: os.path.join(folder, name) for name in names}
-    return {
-        name
-        for name, path in paths.items()
-        if os.path.islink(path) or not (os.path.isfile(path) or os.path.isdir(path))
-    }
+    return {name for name in names if kind_of(os.path.join(folder, name), links=False) in ("link", "other")}

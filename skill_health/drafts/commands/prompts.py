@@ -11,6 +11,7 @@ import click
 
 from skill_health.bench.command_line import print_lines
 from skill_health.core.errors import CLEAN, INTERRUPTED, AbortedError
+from skill_health.core.files import is_there
 from skill_health.drafts.commands._options import model_options, moment_option, skill_options
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def _part(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
     def is_log(word: str) -> bool:
         return (
-            os.path.exists(word)
+            is_there(word)
             and not is_skill_name(os.path.basename(word))
             and not (os.path.isdir(word) and has_skill(word))
         )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 from skill_health.core.errors import UsageError
-from skill_health.core.files import here
+from skill_health.core.files import here, is_there
 from skill_health.documents._record import decode_record
 from skill_health.documents.prompt_draft import PromptContent, PromptDraft
 from skill_health.drafts.decide import accept_prompt, edit_prompt, reject_prompt
@@ -44,7 +43,7 @@ class PromptDesk:
 
     def problems(self) -> tuple[str, ...]:
         """Files that are no drafts; and prompts that would no longer be read beside a new registry."""
-        hidden = () if os.path.lexists(self._registry) else tuple(self._hidden())
+        hidden = () if is_there(self._registry, links=False) else tuple(self._hidden())
         return (*read_drafts(self._collection.root, PromptDraft).problems, *hidden)
 
     def show(self, draft: PromptDraft) -> ShownDraft:

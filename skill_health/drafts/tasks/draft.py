@@ -16,6 +16,7 @@ from msgspec import structs
 
 from skill_health.config.settings import RouterSettings
 from skill_health.core.errors import UsageError
+from skill_health.core.files import is_there
 from skill_health.documents._draft import DraftOrigin, DraftState
 from skill_health.documents._drafting import DraftFlaw
 from skill_health.documents.proposal_draft import ProposalContent, ProposalDraft
@@ -381,9 +382,9 @@ class TaskDrafting:
                 flaws[0].kind,
             )
         place = task_place(self.terms.root, draft)
-        if task is not None and not os.path.lexists(draft_path(self.terms.root, draft)):
+        if task is not None and not is_there(draft_path(self.terms.root, draft), links=False):
             # A folder without a record is what a killed process left.
-            if os.path.lexists(place):
+            if is_there(place, links=False):
                 remove_tree(place)
             write_folder(files, place)
         add_drafts(self.terms.root, [draft])

@@ -13,7 +13,7 @@ from typing import Any
 
 from skill_health.bench.manifest import digest
 from skill_health.core.errors import AbortedError, UsageError
-from skill_health.core.files import here, sync_folder, write_bytes
+from skill_health.core.files import here, is_there, sync_folder, write_bytes
 from skill_health.documents._targets import write_targets
 from skill_health.documents.task_draft import TaskDraft
 from skill_health.drafts.store import draft_path
@@ -91,7 +91,7 @@ def write_folder(files: tuple[File, ...], place: str) -> None:
     made = os.path.join(above, f".{name}.tmp")
     try:
         os.makedirs(above, exist_ok=True)
-        if os.path.lexists(made):
+        if is_there(made, links=False):
             remove_tree(made)
         os.mkdir(made)
         for file in files:
@@ -132,7 +132,7 @@ def digest_task(task: Task) -> str:
 
 def copy_folder(place: str, target: str) -> None:
     """Copy the folder of a task, its draft accepted, to a new place. Raises UsageError where something is there."""
-    if os.path.lexists(target):
+    if is_there(target, links=False):
         raise UsageError(f"{here(target)} is there already: remove it, or keep the draft as it is")
     folder = Folder(os.path.realpath(place), place)
     write_folder(folder.tree(""), target)

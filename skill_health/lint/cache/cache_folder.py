@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, BinaryIO
 
-from skill_health.core.files import blake2b, open_regular, replace_file
+from skill_health.core.files import blake2b, is_there, open_regular, replace_file
 
 MARK = "CACHEDIR.TAG"
 _TAG = b"""Signature: 8a477f597d28d172789f06886806bc55
@@ -121,7 +121,7 @@ def own_path(name: str) -> str | None:
             os.mkdir(folder, 0o700)
         if not _is_own(os.lstat(folder), folder=True) or not _is_marked(folder):
             return None
-        return path if not os.path.lexists(path) or _is_own(os.lstat(path)) else None
+        return path if not is_there(path, links=False) or _is_own(os.lstat(path)) else None
     except OSError:
         return None
 

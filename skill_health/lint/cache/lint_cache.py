@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from skill_health import __version__
 from skill_health.config.settings import Config, Daily, config_digest
 from skill_health.core.boundary import Boundary
-from skill_health.core.files import MAX_BYTES, blake2b, read_limited
+from skill_health.core.files import MAX_BYTES, blake2b, is_there, read_limited
 from skill_health.discovery.corpus import Discovery, Entry
 from skill_health.lint.cache.cache_file import CacheFile, CacheWriter
 from skill_health.lint.cache.cache_folder import name_of, write_cached
@@ -241,7 +241,7 @@ class LintCache:
         for key, line in self.file.skills.items():
             path = decoded(key)
             state = read_state(line) if type(path) is str and not known.holds(path) else None
-            if state is not None and os.path.lexists(os.path.join(self.discovery.root, path)):
+            if state is not None and is_there(os.path.join(self.discovery.root, path), links=False):
                 yield new.skill(path, state, self.file.read(state.at, state.length))
 
     def _write_corpora(self, new: CacheWriter, fresh: Mapping[str, CheckedCorpus]) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ import click
 from skill_health.config.settings import Config
 from skill_health.core.boundary import Boundary
 from skill_health.core.errors import UsageError
-from skill_health.core.files import read_small, write_bytes
+from skill_health.core.files import is_there, read_small, write_bytes
 from skill_health.discovery.corpus import Entry, discover
 from skill_health.lint.baseline import drop_known, read_known
 from skill_health.lint.check import FileContext, check_skill, load_skill
@@ -178,9 +178,9 @@ def write_plan(root: str, plan: FixPlan) -> list[str]:
         target = os.path.join(os.path.dirname(source), name)
         if not (_inside(root, source) and _inside(root, target)):
             notes.append(f"{path}: outside the collection, left alone")
-        elif not os.path.lexists(source):
+        elif not is_there(source, links=False):
             notes.append(f"{path}: gone in the meantime")
-        elif os.path.lexists(target) and not _is_same(source, target):
+        elif is_there(target, links=False) and not _is_same(source, target):
             notes.append(f"{path}: {name} already exists, left alone")
         else:
             _rename(source, target)

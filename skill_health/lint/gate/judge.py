@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from skill_health.config.settings import Config
 from skill_health.core.boundary import git_top, upward
-from skill_health.core.files import read_small
+from skill_health.core.files import is_there, read_small
 from skill_health.discovery.corpus import Discovery, Entry, discover
 from skill_health.discovery.globs import glob_matcher
 from skill_health.discovery.listing import is_skill_name, may_hold_skills
@@ -308,7 +308,7 @@ class _Comparison:
 
     def _without_known(self, placed: list[PlacedFinding]) -> list[PlacedFinding]:
         """The findings that the baseline does not know."""
-        if not self.gate.config.baseline and not os.path.exists(os.path.join(self.gate.root, BASELINE)):
+        if not self.gate.config.baseline and not is_there(os.path.join(self.gate.root, BASELINE)):
             return placed
         from skill_health.lint.baseline import drop_known, read_known
 

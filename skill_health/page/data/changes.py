@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from skill_health.core.files import read_limited
+from skill_health.core.files import is_there, read_limited
 from skill_health.core.strict_json import escape_surrogates
 from skill_health.documents import page_data as data
 from skill_health.documents._foreign import read_record
@@ -34,7 +34,7 @@ FIELDS: tuple[data.StateField, ...] = (
 
 def read_page_file(path: str) -> str | None:
     """The text of a page of ours, damaged or not; "" where there is none yet, None where something else is there."""
-    if not os.path.lexists(path):
+    if not is_there(path, links=False):
         return ""
     try:
         raw = read_limited(path, _MOST)

@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any, Final
 
 from skill_health.config.settings import Config
-from skill_health.core.files import read_limited
+from skill_health.core.files import is_there, read_limited
 from skill_health.core.forks import processors
 from skill_health.core.strict_json import escape_surrogates, plain_values
 from skill_health.daily.risks import read_last_rated
@@ -209,7 +209,7 @@ def _report(path: str, kind: type[RecordType], room: int) -> tuple[int, RecordTy
 def saved_configurations(folder: str) -> tuple[EffectConfigurations | None, tuple[str, ...]]:
     """The configurations that were saved in a folder of reports, and what is wrong with them; None where none were."""
     path = os.path.join(folder, CONFIGURATIONS)
-    if not os.path.lexists(path):
+    if not is_there(path, links=False):
         return None, ()
     _, found = _report(path, EffectConfigurations, _MOST_REPORT)
     if isinstance(found, str):
@@ -220,7 +220,7 @@ def saved_configurations(folder: str) -> tuple[EffectConfigurations | None, tupl
 def saved_curve(folder: str) -> tuple[RouterCurve | None, tuple[str, ...]]:
     """The router's curve that was saved in a folder of reports, and what is wrong with it; None where none was."""
     path = os.path.join(folder, CURVE)
-    if not os.path.lexists(path):
+    if not is_there(path, links=False):
         return None, ()
     _, found = _report(path, RouterCurve, _MOST_REPORT)
     if isinstance(found, str):

@@ -1,0 +1,198 @@
+"""What could not be looked at is not taken for absent: a look that fails loses nothing and turns no verdict."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skill_health.bench.journal import MANIFEST, create
+from skill_health.cli import main
+from skill_health.core.errors import SkillHealthError
+from skill_health.core.files import check, write_text
+from skill_health.core.history import append_history
+from skill_health.drafts.registry import drop_prompt, put_prompt
+from skill_health.effectiveness.trial.rewards import NoReward, read_reward
+from skill_health.lint.fixing.fixes import FixPlan, write_plan
+from skill_health.router.records import Prompt
+
+SKILL = "---\nname: {name}\ndescription: Sorts names. Use when a list of names is out of order.\n---\n# Tidy\n{body}\n"
+LINK = "See [the guide](guide.md).\n"
+LINE = '{"id": "a", "query": "Sort these names", "skill": "tidy", "should_trigger": true}\n'
+
+Case = tuple[str, Callable[[], object], Callable[[], bool]]
+"""The path that cannot be looked at, what is done meanwhile, and whether that was wrong."""
+
+
+def changed(path: str, to: str = "") -> Callable[[], bool]:
+    """Whether a file is not as it is now; with `to`, not even at its beginning."""
+    before = Path(path).read_bytes()
+    return lambda: not Path(path).read_bytes().startswith(before) if to else Path(path).read_bytes() != before
+
+
+def lint(*words: str) -> int:
+    return main(["lint", "--no-cache", "--fail-on", "warning", *words])
+
+
+def history() -> Case:
+    append_history("h.jsonl", {"a": 1})
+    return "h.jsonl", lambda: append_history("h.jsonl", {"b": 2}), changed("h.jsonl", "and more")
+
+
+def manifest() -> Case:
+    with create("run", {"version": 1}, ("id",)):
+        pass
+    path = os.path.join("run", MANIFEST)
+    return path, lambda: create("run", {"version": 2}, ("id",)).close(), changed(path)
+
+
+def registry() -> Case:
+    Path("prompts.jsonl").write_text(LINE)
+    new = Prompt(prompt_id="b", text="Sort the others", expected=("tidy",))
+    return (
+        os.path.abspath("prompts.jsonl"),
+        lambda: put_prompt(os.path.abspath("prompts.jsonl"), new),
+        changed("prompts.jsonl", "more"),
+    )
+
+
+def dropped() -> Case:
+    Path("prompts.jsonl").write_text(LINE)
+    done: list[bool] = []
+
+    def drop() -> None:
+        drop_prompt(os.path.abspath("prompts.jsonl"), "a")
+        done.append(True)
+
+    return os.path.abspath("prompts.jsonl"), drop, lambda: bool(done) and bool(Path("prompts.jsonl").read_bytes())
+
+
+def settings() -> Case:
+    Path("skill-health.toml").write_text('select = ["FM"]\n')
+    return os.path.abspath("skill-health.toml"), lambda: main(["init", "."]), changed("skill-health.toml")
+
+
+def target_of_a_rename() -> Case:
+    Path("skill.md").write_text("mine")
+    Path("SKILL.MD").write_text("theirs")
+    plan = FixPlan(renames=[("skill.md", "SKILL.MD")])
+    return os.path.abspath("SKILL.MD"), lambda: write_plan(os.getcwd(), plan), changed("SKILL.MD")
+
+
+def somebody_elses_file() -> Case:
+    Path("out.svg").write_text("mine")
+
+    def write() -> None:
+        check("out.svg", b"<svg")
+        write_text("out.svg", "<svg/>")
+
+    return "out.svg", write, changed("out.svg")
+
+
+def split() -> Case:
+    Path("prompts.jsonl").write_text(LINE)
+    Path("split.jsonl").write_text("mine")
+    words = ["router", "prompts", "--prompts", "prompts.jsonl", "--write-split", "split.jsonl"]
+    return "split.jsonl", lambda: main(words), changed("split.jsonl")
+
+
+def with_baseline() -> str:
+    Path("skills/tidy/SKILL.md").write_text(SKILL.format(name="tidy", body=LINK))
+    Path("skills/neat").mkdir()
+    Path("skills/neat/SKILL.md").write_text(SKILL.format(name="neat", body=LINK))
+    assert lint("--write-baseline", "first") == 0
+    return os.path.abspath("skill-health-baseline.json")
+
+
+def baseline() -> Case:
+    path = with_baseline()
+    Path("skills/tidy/SKILL.md").write_text(SKILL.format(name="tidy", body=LINK + LINK.replace("guide", "other")))
+    return path, lambda: lint("--write-baseline", "second"), lambda: "second" in Path(path).read_text()
+
+
+def baseline_of_the_rest() -> Case:
+    path = with_baseline()
+    return os.path.abspath("skills/neat/SKILL.md"), lambda: lint("skills/tidy", "--write-baseline", "x"), changed(path)
+
+
+def verdict(path: str, *words: str) -> Case:
+    right, codes = lint(*words), []
+    return path, lambda: codes.append(lint(*words)), lambda: bool({*codes} - {right, 2, 3})
+
+
+def known_findings() -> Case:
+    return verdict(with_baseline())
+
+
+def configuration() -> Case:
+    Path("skills/tidy/SKILL.md").write_text(SKILL.format(name="tidy", body=LINK))
+    Path("skill-health.toml").write_text('select = ["FM"]\n')
+    return verdict(os.path.abspath("skill-health.toml"))
+
+
+def named_folder() -> Case:
+    Path("skills/tidy/SKILL.md").write_text(SKILL.format(name="tidy", body=LINK))
+    return verdict(os.path.abspath("skills"), "skills")
+
+
+def reward() -> Case:
+    Path("reward.json").write_text("{damaged")
+    Path("reward.txt").write_text("1")
+    read: list[object] = []
+    return (
+        os.path.abspath("reward.json"),
+        lambda: read.append(read_reward(os.getcwd())),
+        lambda: not isinstance(read[-1], NoReward),
+    )
+
+
+CASES = [
+    history, manifest, registry, dropped, settings, target_of_a_rename, somebody_elses_file, split, baseline,
+    baseline_of_the_rest, known_findings, configuration, named_folder, reward,
+]  # fmt: skip
+
+
+class BadDisk:
+    """Looks at one path; one of them fails, or that and all later ones."""
+
+    def __init__(self, path: str, failing: int, once: bool) -> None:
+        self.path, self.looks = os.path.abspath(path), 0
+        self.failing, self.once = failing, once
+
+    def look(self, real: Callable[..., os.stat_result], place: Any, **more: Any) -> os.stat_result:
+        if not isinstance(place, int) and os.path.abspath(os.fsdecode(place)) == self.path:
+            self.looks += 1
+            if self.looks == self.failing or (self.looks > self.failing and not self.once):
+                raise OSError(errno.EIO, os.strerror(errno.EIO), place)
+        return real(place, **more)
+
+
+@pytest.mark.parametrize("once", [True, False], ids=["once", "from then on"])
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.usefixtures("capsys")
+def test_a_look_that_fails_loses_nothing(
+    case: Callable[[], Case], once: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing = looks = 0
+    while failing <= looks:
+        root = tmp_path / str(failing)
+        (root / "skills/tidy").mkdir(parents=True)
+        (root / "skills/tidy/SKILL.md").write_text(SKILL.format(name="tidy", body=""))
+        (root / ".git").mkdir()
+        monkeypatch.chdir(root)
+        path, act, is_wrong = case()
+        disk = BadDisk(path, failing or 1_000, once)
+        with suppress(SkillHealthError, OSError), monkeypatch.context() as patch:
+            for name in ("stat", "lstat"):
+                patch.setattr(os, name, partial(disk.look, getattr(os, name)))
+            act()
+        assert not is_wrong(), f"look {failing} of {looks}"
+        looks = looks or disk.looks
+        failing += 1
+    assert looks
