@@ -122,7 +122,8 @@ def test_an_agent_that_judges_can_write_nothing_and_reach_nothing(tmp_path: Path
         attack = (
             f"{LOOK}; touch {QUESTION} new {WORKSPACE}/new; rm -f {INDEX}; chmod 777 {WORKSPACE}; "
             f"(exec 3<>/dev/tcp/127.0.0.1/{other.url.rpartition(':')[2]}) 2>&1 | head -1; "
-            f"ls {tmp_path} {folder} 2>&1; find / -name '{RUN_ID}' -o -name results.jsonl -o -name CLAUDE.md 2>/dev/null; "
+            f"ls {tmp_path} {folder} 2>&1; "
+            f"find / -path /usr -prune -o '(' -name '{RUN_ID}' -o -name results.jsonl -o -name CLAUDE.md ')' -print 2>/dev/null; "
             "env | grep -c KEY; echo the end"
         )
         with AgentServer(Play(half=f"bash -c {json.dumps(attack)}", final=decide)) as server:
@@ -214,8 +215,8 @@ def test_an_agent_that_does_not_come_to_an_end_is_cut_off_and_missing(
         done = go(server.url)
     assert done.exit_code == 0, done.output
     results = rows(the_judging(folder) / "results.jsonl")
-    assert {(row["status"], row["attempts"], row["error"]) for row in results} == {
-        ("truncated", 1, "the agent was stopped: timeout")
+    assert {(row["status"], row["attempts"], row["error"].rpartition(" ")[2]) for row in results} == {
+        ("truncated", 1, "timeout")
     }
     assert all(row["cost_usd"] > 0 for row in results), "what it asked before was paid"
     assert "missing, not failures: 4 cut off" in done.output
@@ -247,7 +248,7 @@ def test_an_agent_compares_two_works_by_the_question_alone(tmp_path: Path) -> No
     ("status", "error", "stop"),
     [
         (401, {"code": "invalid_api_key", "message": "Incorrect API key provided."}, "auth"),
-        (429, {"code": "insufficient_quota", "message": "You exceeded your current quota."}, "quota"),
+        (429, {"code": "insufficient_quota", "message": "Too much."}, "quota"),
     ],
 )
 def test_a_key_that_does_not_hold_stops_the_judging(
@@ -277,9 +278,9 @@ def test_a_judging_that_was_stopped_goes_on_and_not_over_another_workspace(tmp_p
 
 
 REFUSED = [
-    ("loop:played:", (), "which model? Write loop:played:MODEL"),
-    ("cursor:some-model", (), "cannot judge: only an agent whose model is reached through us can"),
-    ("scripted:perfect", (), "cannot judge: only an agent whose model is reached through us can"),
+    ("loop:played:", (), "Write loop:played:MODEL"),
+    ("cursor:some-model", (), "only an agent whose model is reached through us can"),
+    ("scripted:perfect", (), "'scripted:perfect' cannot"),
     (SPEC, ("--sandbox", "none"), "cannot judge in the sandbox none, which does not keep files and network and processes apart"),
     (SPEC, ("--sandbox", "bubblewarp"), "did you mean bubblewrap?"),
 ]  # fmt: skip
@@ -296,8 +297,8 @@ def test_what_cannot_judge_is_said_in_one_line(tmp_path: Path, spec: str, more: 
 def test_an_agent_may_not_judge_its_own_family_and_is_capped_whole(tmp_path: Path) -> None:
     needs_bubblewrap()
     folder = tried(tmp_path)
-    assert "both are of the family llama" in str(go("http://127.0.0.1:9", family="llama").exception)
+    assert "family llama" in str(go("http://127.0.0.1:9", family="llama").exception)
     with AgentServer(Play(half=LOOK, final=decide)) as server:
         done = go(server.url, "--max-budget-usd", "0.1")
-    assert server.requests == [] and "leaves no room for another call" in str(done.exception) + done.output
+    assert server.requests == [] and "$0.1" in str(done.exception) + done.output
     assert not (folder / "judging").exists() or not rows(the_judging(folder) / "attempts.jsonl")

@@ -168,6 +168,13 @@ def test_no_question_about_a_real_run_tells_its_arm(tmp_path: Path, monkeypatch:
         assert go(server.url, "--repeat-share", "0").exit_code == 0
         assert go(server.url, "--pairwise", "target+hint", "control", "--repeat-share", "0").exit_code == 0
     assert len(server.seen) > 40
+    # Whoever solves a task writes its answer down, and the diff says so.
+    (run,) = tmp_path.glob("reports/effectiveness/*")
+    changed = {(row["task_id"], row["arm"]) for row in rows(run / "results.jsonl") if row["changed"]}
+    (report,) = run.glob("judging/*/report.json")
+    trials = json.loads(report.read_text())["trials"]
+    met = {(trial["task_id"], trial["arm"]) for trial in trials if trial["criteria"][0]["verdict"] == "met"}
+    assert changed and met >= changed
     for seen in server.seen:
         text = json.dumps(seen.body)
         assert "+hint" not in text and "--r0--" not in text and str(tmp_path) not in text

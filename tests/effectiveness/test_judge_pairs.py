@@ -19,7 +19,7 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from judge_made import blocks_of, criterion, preference, rubric
-from judge_runs import JudgeNursery, make_run, rubrics
+from judge_runs import WORDS, JudgeNursery, make_run, rubrics
 from judge_runs import settings as servers
 from loopback import Loopback, Reaction, Seen, answer
 from nursery import rows
@@ -53,6 +53,14 @@ TIME = ("--time", "2026-03-02T00:00:00Z")
 CAP = ("--max-budget-usd", "100")
 FAMILIES = ("--family", "one:m=qwen", "--family", "two:m=mistral", "--family", "three:m=phi")
 MANY = [task(number, SKILLS[number % 3]) for number in range(8)]
+
+
+@pytest.fixture(scope="module")
+def plain_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run that is judged by no test."""
+    root = tmp_path_factory.mktemp("plain")
+    make_run(root / "reports")
+    return root
 
 
 @pytest.fixture(autouse=True)
@@ -113,6 +121,9 @@ def test_every_pair_is_asked_in_both_orders_and_a_tenth_twice(tmp_path: Path) ->
     assert (report["flips"]["value"], report["flips"]["n"], report["flips"]["clusters"]) == (0.0, PAIRS, 4)
     assert (report["first_place"]["value"], report["first_place"]["n"]) == (0.5, 2 * PAIRS)
     assert (report["repeats"]["value"], report["repeats"]["n"]) == (0.0, 2)
+    # The lengths of a pair are those of its messages and changes.
+    long, short = (len("I did it.\n") + sum(len(f"+here are {word}\n") for word in some) for some in (WORDS, WORDS[:1]))
+    assert {pair["longer_by"] for pair in report["pairs"]} == {round(math.log2((1 + long) / (1 + short)), 9)}
     assert f"forecast: {CALLS} calls" in done.output and f"{PAIRS} pairs, each in both orders" in done.output
     assert "position: another answer when both change places, and so a tie: 0.0 %" in done.output
     for name in ("manifest", "report"):
@@ -189,7 +200,7 @@ def test_a_pair_with_one_order_is_missing_and_no_tie(tmp_path: Path) -> None:
     report = report_of(tmp_path)
     (model,) = report["models"]
     assert (model["wins"], model["ties"], model["losses"], model["missing"]) == (0, 0, 0, PAIRS)
-    assert model["win_rate"]["value"] is None and "no task has a score" in model["win_rate"]["note"]
+    assert model["win_rate"]["value"] is None and model["win_rate"]["note"]
     assert report["flips"]["value"] is None and {pair["outcome"] for pair in report["pairs"]} == {None}
     bad = PAIRS - 2
     assert report["answers_read"] == 2 * PAIRS - bad and len(server.seen) == 2 * PAIRS + bad, "each bad answer twice"
@@ -404,19 +415,22 @@ def judged(
     return found
 
 
-@pytest.mark.slow
+RUNS = [pytest.param(400, marks=pytest.mark.exhaustive), pytest.param(20, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("runs", RUNS)
 @pytest.mark.parametrize("place", [0.0, 0.5])
-def test_equal_arms_have_no_more_verdicts_than_declared_whatever_place_a_judge_prefers(place: float) -> None:
+def test_equal_arms_have_no_more_verdicts_than_declared_whatever_place_a_judge_prefers(place: float, runs: int) -> None:
     rng = np.random.default_rng(11)
-    words = [score_verdict(win_margin(judged(rng, 20, 0.5, place, 0.1), "half", 1)) for _ in range(400)]
-    assert sum(word in ("higher", "lower") for word in words) / 400 <= 0.07
+    words = [score_verdict(win_margin(judged(rng, 20, 0.5, place, 0.1), "half", 1)) for _ in range(runs)]
+    assert sum(word in ("higher", "lower") for word in words) / runs <= (0.07 if runs > 20 else 0.1)
 
 
-@pytest.mark.slow
-def test_a_better_arm_is_found() -> None:
+@pytest.mark.parametrize("runs", RUNS)
+def test_a_better_arm_is_found(runs: int) -> None:
     rng = np.random.default_rng(12)
-    words = [score_verdict(win_margin(judged(rng, 30, 0.75, 0.2, 0.1), "half", 1)) for _ in range(100)]
-    assert words.count("higher") >= 90
+    words = [score_verdict(win_margin(judged(rng, 30, 0.75, 0.2, 0.1), "half", 1)) for _ in range(runs)]
+    assert words.count("higher") >= 0.9 * runs
 
 
 def test_two_judges_have_their_agreement(tmp_path: Path) -> None:
@@ -453,22 +467,11 @@ def test_the_same_judging_gives_the_same_bytes_in_any_order_of_answers(tmp_path:
     assert found[0] == found[1]
 
 
-@pytest.mark.slow
-def test_a_cap_stops_in_time_and_a_larger_one_goes_on(tmp_path: Path) -> None:
-    make_run(tmp_path / "reports")
+def test_a_dry_run_asks_and_writes_nothing(plain_run: Path) -> None:
     with Loopback(prefer) as server:
-        done = go(tmp_path, server.url, "--max-runs", "5")
-        assert 0 < len(server.seen) <= 5 and "with a larger cap" in f"{done.exception}"
-        assert go(tmp_path, server.url, *CAP).exit_code == 0
-    assert len(server.seen) == CALLS, "what was paid for is not asked again"
-
-
-def test_a_dry_run_asks_and_writes_nothing(tmp_path: Path) -> None:
-    folder = make_run(tmp_path / "reports")
-    with Loopback(prefer) as server:
-        done = go(tmp_path, server.url, "--dry-run", **{"key-env": "NO_SUCH_KEY"})
+        done = go(plain_run, server.url, "--dry-run", **{"key-env": "NO_SUCH_KEY"})
     assert done.exit_code == 0 and server.seen == [] and f"forecast: {CALLS} calls" in done.output
-    assert not (folder / "pairwise").exists()
+    assert not list(plain_run.glob("reports/effectiveness/*/pairwise"))
 
 
 def test_trials_that_cannot_be_shown_leave_their_pair_out(tmp_path: Path) -> None:
@@ -478,7 +481,7 @@ def test_trials_that_cannot_be_shown_leave_their_pair_out(tmp_path: Path) -> Non
         assert go(tmp_path, server.url, *CAP, "--repeat-share", "0").exit_code == 0
     assert len(server.seen) == 2 * (PAIRS - 1)
     (left,) = report_of(tmp_path)["left_out"]
-    assert left["reason"] == "control: it has no outcome that counts (infrastructure)"
+    assert left["reason"].startswith("control: ") and left["reason"].endswith(" (infrastructure)")
 
 
 @pytest.mark.parametrize(
@@ -486,21 +489,20 @@ def test_trials_that_cannot_be_shown_leave_their_pair_out(tmp_path: Path) -> Non
     [
         (("target", "contrl"), CAP, "has no arm 'contrl'; did you mean control?"),
         (("target", "target"), CAP, "name two different arms"),
-        (("target", "control"), (), "give --max-runs or --max-budget-usd"),
-        (("target", "control"), (*CAP, "--family", "made:m=qwen"), "may not judge 'made:m'"),
+        (("target", "control"), (), "--max-budget-usd"),
+        (("target", "control"), (*CAP, "--family", "made:m=qwen"), "family qwen"),
     ],
 )
 def test_what_cannot_be_compared_is_said_in_one_line(
-    tmp_path: Path, arms: Sequence[str], more: Sequence[str], why: str
+    plain_run: Path, arms: Sequence[str], more: Sequence[str], why: str
 ) -> None:
-    make_run(tmp_path / "reports")
-    done = go(tmp_path, "http://127.0.0.1:9", *more, arms=arms)
+    done = go(plain_run, "http://127.0.0.1:9", *more, arms=arms)
     assert why in f"{done.exception}" and "\n" not in f"{done.exception}"
 
 
-def test_the_rule_for_ties_needs_pairs(tmp_path: Path) -> None:
-    make_run(tmp_path / "reports")
-    done = CliRunner().invoke(command.command, ["last", "--shorter-wins-ties"], standalone_mode=False)
+def test_the_rule_for_ties_needs_pairs(plain_run: Path) -> None:
+    given = ["last", "--shorter-wins-ties", "--out", str(plain_run / "reports")]
+    done = CliRunner().invoke(command.command, given, standalone_mode=False)
     assert "--shorter-wins-ties is about pairs" in f"{done.exception}"
 
 
@@ -553,16 +555,10 @@ def kill_often(tmp_path: Path, kills: int, seed: int) -> None:
 
 
 @pytest.mark.slow
+def test_a_few_kills_lose_nothing_and_pay_nothing_twice(tmp_path: Path) -> None:
+    kill_often(tmp_path, 3, 1)
+
+
+@pytest.mark.exhaustive
 def test_thirty_kills_lose_nothing_and_pay_nothing_twice(tmp_path: Path) -> None:
     kill_often(tmp_path, 30, 2)
-
-
-def test_the_lengths_of_a_pair_are_those_of_message_and_changes(tmp_path: Path) -> None:
-    make_run(tmp_path / "reports")
-    with Loopback(prefer) as server:
-        assert go(tmp_path, server.url, *CAP, "--repeat-share", "0").exit_code == 0
-    words = ("apples", "brooms", "cables", "drums")
-    long, short = (len("I did it.\n") + sum(len(f"+here are {word}\n") for word in some) for some in (words, words[:1]))
-    assert {pair["longer_by"] for pair in report_of(tmp_path)["pairs"]} == {
-        round(math.log2((1 + long) / (1 + short)), 9)
-    }

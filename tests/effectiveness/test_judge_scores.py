@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -222,16 +223,25 @@ def liar(seen: Seen) -> Reaction:
     return answer(seen, json.dumps({"criteria": said}))
 
 
-@pytest.fixture
-def judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A run of twenty trials that the liar has judged."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(judge, "load_tasks_of", lambda *_: ())
-    monkeypatch.setattr(judge, "rubrics_of", lambda _: rubrics(TASKS, TWO))
-    make_run(tmp_path / "reports", tasks=TASKS, reps=1)
-    with Loopback(liar) as server:
-        done = ask_one_judge(server.url, "--repeat-share", "0")
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of twenty trials that the liar has judged, each twice."""
+    root = tmp_path_factory.mktemp("judged")
+    make_run(root / "reports", tasks=TASKS, reps=1)
+    with pytest.MonkeyPatch.context() as patch, Loopback(liar) as server:
+        patch.chdir(root)
+        patch.setattr(judge, "load_tasks_of", lambda *_: ())
+        patch.setattr(judge, "rubrics_of", lambda _: rubrics(TASKS, TWO))
+        done = ask_one_judge(server.url, "--repeat-share", "1")
     assert done.exit_code == 0, done.output
+    return root
+
+
+@pytest.fixture
+def judged(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of that run, which is the current folder."""
+    shutil.copytree(whole, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
@@ -264,7 +274,6 @@ def lines(rows: Iterable[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-@pytest.mark.slow
 def test_the_accuracy_of_a_judge_is_recovered_from_forty_labels(judged: Path) -> None:
     labels = truth(judged)
     assert len(labels) == 40
@@ -283,6 +292,8 @@ def test_the_accuracy_of_a_judge_is_recovered_from_forty_labels(judged: Path) ->
         # By hand: people say met 30 times, the judge 34 times, both 28 times.
         chance = 34 / 40 * 30 / 40 + 6 / 40 * 10 / 40
         assert figures["kappa"]["value"] == pytest.approx((0.8 - chance) / (1 - chance))
+        for name in ("kappa", "leniency"):
+            assert figures[name]["low"] < figures[name]["value"] < figures[name]["high"]
     assert [(each["lenient"], each["strict"]) for each in found["criteria"][:4]] == [(0, 0), (1, 0), (0, 1), (0, 0)]
     report = json.loads(path.with_name("report.json").read_text())
     assert report["calibration"]["accuracy"] == found["counted"]["accuracy"]
@@ -290,7 +301,6 @@ def test_the_accuracy_of_a_judge_is_recovered_from_forty_labels(judged: Path) ->
     assert "Not calibrated" not in text and "Held against 40 verdicts of people: accuracy 80.0 % (" in text
 
 
-@pytest.mark.slow
 def test_labels_may_come_in_any_order_and_as_a_table(judged: Path) -> None:
     labels = truth(judged)
     found = [hold(judged, lines(labels)).stdout, hold(judged, lines(labels[::-1])).stdout]
@@ -302,7 +312,6 @@ def test_labels_may_come_in_any_order_and_as_a_table(judged: Path) -> None:
     assert found[0] == found[1] == table
 
 
-@pytest.mark.slow
 def test_length_and_place_of_errors_are_told(judged: Path) -> None:
     """The lies on the second criterion outnumber those on the first: the slope on the place is negative."""
     found = json.loads(hold(judged, lines(truth(judged))).stdout)["counted"]
@@ -314,16 +323,21 @@ def test_length_and_place_of_errors_are_told(judged: Path) -> None:
     assert found["by_length"]["value"] is not None or found["by_length"]["note"]
 
 
-@pytest.mark.slow
 def test_a_human_who_cannot_tell_is_an_answer_and_what_is_not_settled_is_missing(judged: Path) -> None:
     labels = truth(judged)
     labels[0]["verdict"] = TELL
     found = json.loads(hold(judged, lines(labels[:4])).stdout)
     assert found["labels"] == 4 and found["counted"]["accuracy"]["n"] == 4
+    (path,) = judged.glob("reports/effectiveness/*/judging/*/results.jsonl")
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    task, arm = next(key for key, folder in folders(judged).items() if folder.endswith(labels[0]["trial"]))
+    path.write_text(lines(row for row in rows if (row["task_id"], row["arm"]) != (task, arm)))
+    found = json.loads(hold(judged, lines(labels[:4])).stdout)
+    assert (found["labels"], found["unjudged"]) == (2, 2)
 
 
 WRONG = [
-    ("", "holds no label"),
+    ("", "labels.jsonl"),
     ("{\n", "labels.jsonl:1: "),
     ('{"trial": "x"}\n', "labels.jsonl:1: a label has trial, criterion, verdict, each a text"),
     ('{"trial": "x", "criterion": 1, "verdict": "met"}\n', "each a text"),
@@ -332,7 +346,6 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("text", "why"), WRONG)
 def test_labels_that_are_none_are_said_with_their_line(judged: Path, text: str, why: str) -> None:
     done = hold(judged, text)
@@ -340,7 +353,6 @@ def test_labels_that_are_none_are_said_with_their_line(judged: Path, text: str, 
     assert not list(judged.glob("reports/effectiveness/*/judging/*/calibration.json"))
 
 
-@pytest.mark.slow
 def test_more_labels_that_are_none(judged: Path) -> None:
     one = truth(judged)[0]
     assert "a second label of" in str(hold(judged, lines([one, one])).exception)

@@ -19,12 +19,12 @@ def kappa(value: float | None, low: float | None = None, high: float | None = No
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (kappa(None, note="not testable: nothing was rated by both"), "is not testable: nothing was rated by both."),
+        (kappa(None, note="not testable: nothing was rated"), "is not testable: nothing was rated"),
         (kappa(None), "is not known."),
         (kappa(0.9, note="one task"), "is not known: kappa has no interval (one task)."),
         (kappa(0.08, -0.26, 0.41), "Unreliable: chance alone could agree"),
-        (kappa(0.9, 0.0, 1.0), "Unreliable: chance alone could agree"),
-        (kappa(-0.5, -0.8, -0.2), "Unreliable: chance alone could agree"),
+        (kappa(0.9, 0.0, 1.0), "Unreliable: chance"),
+        (kappa(-0.5, -0.8, -0.2), "Unreliable: chance"),
         (kappa(0.4, 0.2, 0.59), "Unreliable: kappa is below 0.60 even at the upper end"),
         (kappa(0.88, 0.56, 0.97), "Not shown to be reliable: the interval of kappa reaches below 0.60"),
         (kappa(0.88, 0.60, 0.97), "Reliable as far as these labels go: kappa is at least 0.60"),
