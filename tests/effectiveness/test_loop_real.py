@@ -27,10 +27,7 @@ from skill_health.effectiveness.trial.trial import run_trial
 from skill_health.effectiveness.workspace.copies import make_copy
 from skill_health.effectiveness.workspace.staging import parse_arm, prompt_of, staged
 
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.skipif(not local_model.available(), reason=local_model.MISSING),
-]
+pytestmark = [pytest.mark.real, pytest.mark.skipif(not local_model.available(), reason=local_model.MISSING)]
 
 KEY = "a-real-key-that-nobody-may-see-0123456789"
 ABOUT = "Tidies lists. Use when a list is out of order."

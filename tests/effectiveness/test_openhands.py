@@ -98,7 +98,7 @@ def test_its_own_limit_of_turns_is_no_failure_of_ours() -> None:
         "ConversationErrorEvent", code="MaxIterationsReached", detail="500"
     )
     reading = openhands.read(ProgramOutput(0, raw), JOB)
-    assert (reading.failure, reading.error) == ("", "stopped by its own limit of turns")
+    assert reading.failure == "" and "turns" in reading.error
 
 
 def test_a_model_cannot_feign_an_end_or_a_failure() -> None:
@@ -115,19 +115,18 @@ def test_a_tool_that_it_could_not_use() -> None:
     assert (tool.result, tool.failed) == ("no command", True)
 
 
-@pytest.mark.parametrize("count", range(13))
-def test_stopped_anywhere_what_was_said_is_kept_and_nothing_is_made_up(count: int) -> None:
-    raw = b"".join(WHOLE.splitlines(keepends=True)[:count])
-    reading = openhands.read(ProgramOutput(None, raw + b'{"kind":"Act', stopped="timeout"), JOB)
-    assert (reading.failure, reading.error, reading.usage) == ("", "", Usage())
-    assert reading.turns == [*[None] * 7, 1, 1, 2, 2, 3, 3][count]
-    assert reading.invocations == (("zebra-invoices",) if count >= 7 else ())
+def test_stopped_anywhere_what_was_said_is_kept_and_nothing_is_made_up() -> None:
+    for count, turns in enumerate([*[None] * 7, 1, 1, 2, 2, 3, 3]):
+        raw = b"".join(WHOLE.splitlines(keepends=True)[:count])
+        reading = openhands.read(ProgramOutput(None, raw + b'{"kind":"Act', stopped="timeout"), JOB)
+        assert (reading.failure, reading.error, reading.usage, reading.turns) == ("", "", Usage(), turns), count
+        assert reading.invocations == (("zebra-invoices",) if count >= 7 else ()), count
 
 
 def test_a_program_that_breaks_down() -> None:
     reading = openhands.read(ProgramOutput(2, b"", b"openhands: error: unrecognized arguments: --json\n"), JOB)
     assert reading.failure == "infrastructure"
-    assert reading.error.startswith("the agent ended with exit code 2 before its stream was complete: openhands: error")
+    assert " 2 " in reading.error and ": openhands: error" in reading.error
 
 
 WORDS = (

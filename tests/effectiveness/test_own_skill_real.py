@@ -35,7 +35,7 @@ def told_to(by_hand: str, text: str) -> str:
     return " ; ".join(filter(None, [*first, by_hand, last]))
 
 
-@pytest.mark.parametrize("with_skill", [True, False], ids=["with the skill", "without"])
+@pytest.mark.parametrize("with_skill", [True, False], ids=["with", "without"])
 @pytest.mark.parametrize("rotten", sorted(BY_HAND))
 def test_a_rotten_skill_is_clean_where_the_agent_has_ours(tmp_path: Path, rotten: str, with_skill: bool) -> None:
     claude = program("claude")
@@ -65,7 +65,7 @@ def test_a_rotten_skill_is_clean_where_the_agent_has_ours(tmp_path: Path, rotten
         assert server.offered() == ({"skill-health"} if with_skill else set())
         seen = "\n".join(request.text for request in server.bodies())
     assert ("Never silence a finding to get to 0" in seen) == with_skill
-    assert ("1 skill checked: no findings" in seen) == with_skill, "what the last command of the skill said"
+    assert ("1 skill checked" in seen) == with_skill, "what the last command of the skill said"
     assert bool(bad(workspace, rotten)) != with_skill
 
 

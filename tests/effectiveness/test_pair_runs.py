@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def test_both_skills_are_tried_alone_and_together_on_the_tasks_of_either(
     assert [each.skill for each in pair.declared] == ["maps-work"]
     out, err = capsys.readouterr()
     assert "pair maps-work+notes-work: 3 tasks, 0 of them for both skills" in err
-    assert "warning: no verdict on maps-work+notes-work can be reached: 6 tasks must differ" in err
+    assert "warning: no verdict on maps-work+notes-work" in err and ": 6 tasks" in err
     assert "Composition" in out and "maps-work says (section, " in out and "\u202e" not in out
     report = (the_run(collection / "reports") / "report.md").read_text()
     assert "### Composition" in report and "<b>" not in report
@@ -86,19 +87,18 @@ def test_pairs_are_crossed_with_deliveries_and_hints(collection: Path, capsys: p
     assert run("--pairs", "maps-work+notes-work", "--delivery", "files,prompt", "--hint", "also", "--dry-run") == 0
     # The control, and three arms of one order and one more of the other, twice two times, on three tasks.
     err = capsys.readouterr().err
-    assert "forecast: 51 trials" in err and "8 tasks must differ with 4 tested together" in err
+    assert "forecast: 51 trials" in err and re.search(r": 8 tasks .* 4 ", err)
 
 
+NO_PAIRS = {"one": "maps-work", "the same twice": "maps-work+maps-work", "three": "maps-work+notes-work+sums-work"}
 REFUSED = {
     "no such skill": (["--pairs", "maps-work+note-work"], "did you mean 'notes-work'?"),
-    "one skill": (["--pairs", "maps-work"], "must name two skills"),
-    "the same twice": (["--pairs", "maps-work+maps-work"], "must name two skills"),
-    "three": (["--pairs", "maps-work+notes-work+sums-work"], "must name two skills"),
+    **{name: (["--pairs", pair], "must name two skills") for name, pair in NO_PAIRS.items()},
     "an order that an agent has not": (
         ["--agents", "claude-code:m", "--arms", "subset:maps-work+notes-work,subset:notes-work+maps-work"],
-        "claude-code lists skills in an order of its own",
+        "claude-code lists",
     ),
-    "no skill of the collection": (["--arms", "subset:maps-work+x"], "stages a skill that is not in the collection"),
+    "no skill of the collection": (["--arms", "subset:maps-work+x"], "subset:maps-work+x"),
 }
 
 

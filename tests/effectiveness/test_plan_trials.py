@@ -136,7 +136,7 @@ CHANGES = {
         lambda: a_plan(tasks=[replace(each, verifier=None) for each in TASKS]),
         "the hash of tasks differs (changed: t00, t01, t02 and 2 more)",
     ),
-    "a new version of the agent": (
+    "a version of the agent": (
         lambda: a_plan(replace(a_model(), version="1.1")),
         "models: changed: made:m",
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,7 @@ def numbers(cell: str) -> list[float]:
     return [float(each) for each in re.findall(r"[-+]?\d+\.\d+", cell)]
 
 
+@cache
 def made() -> tuple[list[dict[str, Any]], list[str], dict[str, tuple[int, int]]]:
     found = rows()
     sizes = {name: (1 + n % 4, 1000 * (n + 1)) for n, name in enumerate(TASKS[:20])}
@@ -232,6 +234,7 @@ def test_a_registry_that_is_not_whole_is_refused(change: Any, said: str) -> None
         read_registry(change(rows()))
 
 
+@pytest.mark.slow
 def test_the_page_is_written_between_its_marks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     docs = tmp_path / "docs"
     (docs / "pictures").mkdir(parents=True)

@@ -21,6 +21,7 @@ JOB = made_job(ZEBRA, protocol="openai")
 WHOLE = (STREAMS / "qwen" / "skill.jsonl").read_bytes()
 UNKNOWN = Usage()
 BUNDLED = ("batch", "qc-helper", "review")
+NO_CREDIT = "credit balance is too low"
 
 
 def read(name: str, protocol: str = "openai", **more: Any) -> StreamReading:
@@ -139,7 +140,7 @@ def test_a_model_cannot_feign_a_failure_to_be_asked_again() -> None:
 @pytest.mark.parametrize(
     ("end", "failure", "error"),
     [
-        ({"is_error": True, "error": {"message": "credit balance is too low"}}, "quota", "credit balance is too low"),
+        ({"is_error": True, "error": {"message": NO_CREDIT}}, "quota", NO_CREDIT),
         ({"is_error": True, "subtype": "error_max_turns"}, "", "stopped by its own limit of turns"),
         ({"is_error": True}, "infrastructure", "the agent does not say why"),
         ({"is_error": "yes"}, "", ""),
@@ -150,20 +151,20 @@ def test_an_end_with_an_error(end: dict[str, Any], failure: str, error: str) -> 
     assert (reading.failure, reading.error) == (failure, error)
 
 
-@pytest.mark.parametrize("count", range(8))
-def test_stopped_anywhere_what_was_said_is_kept_and_nothing_is_made_up(count: int) -> None:
-    raw = b"".join(WHOLE.splitlines(keepends=True)[:count])
-    reading = qwen_code.read(ProgramOutput(None, raw + b'{"type":"ass', stopped="timeout"), JOB)
-    assert (reading.failure, reading.error, reading.usage == UNKNOWN) == ("", "", count < 7)
-    assert reading.turns == [None, None, 1, 1, 2, 2, 3, 3][count]
-    assert reading.listed == ((*BUNDLED, "zebra-invoices") if count else None)
-    assert reading.invocations == (("zebra-invoices",) if count >= 2 else ())
+def test_stopped_anywhere_what_was_said_is_kept_and_nothing_is_made_up() -> None:
+    for count, turns in enumerate([None, None, 1, 1, 2, 2, 3, 3]):
+        raw = b"".join(WHOLE.splitlines(keepends=True)[:count])
+        reading = qwen_code.read(ProgramOutput(None, raw + b'{"type":"ass', stopped="timeout"), JOB)
+        assert (reading.failure, reading.error, reading.usage == UNKNOWN) == ("", "", count < 7), count
+        assert reading.turns == turns, count
+        assert reading.listed == ((*BUNDLED, "zebra-invoices") if count else None), count
+        assert reading.invocations == (("zebra-invoices",) if count >= 2 else ()), count
 
 
 def test_a_program_that_breaks_down() -> None:
     reading = qwen_code.read(ProgramOutput(52, b"", b"Error: unknown option\n    at cli (file:///a.js:500:3)\n"), JOB)
     assert (reading.failure, reading.listed) == ("infrastructure", None)
-    assert reading.error == "the agent ended with exit code 52 before its stream was complete: Error: unknown option"
+    assert " 52 " in reading.error and reading.error.endswith(": Error: unknown option")
 
 
 def test_its_list_of_skills() -> None:

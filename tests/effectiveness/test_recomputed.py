@@ -12,6 +12,7 @@ from effects_made import fixture_like, manifest, reported, scripted
 from scipy import stats
 
 SEED = 1
+pytestmark = pytest.mark.slow
 Cells = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
 
 
@@ -121,7 +122,6 @@ def close(figure: Mapping[str, Any], ends: tuple[float, float]) -> None:
     )
 
 
-@pytest.mark.slow
 def test_every_figure_of_every_arm(run: tuple[dict[str, Any], Cells]) -> None:
     report, cells = run
     for part, tasks in parts(report):
@@ -152,7 +152,6 @@ def differences(cells: Cells, tasks: Sequence[str], one: str, other: str, what: 
     return np.array([mean(a, what) - mean(b, what) for a, b in both])
 
 
-@pytest.mark.slow
 def test_every_contrast(run: tuple[dict[str, Any], Cells]) -> None:
     report, cells = run
     (model,) = report["models"]

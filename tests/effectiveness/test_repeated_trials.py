@@ -85,7 +85,7 @@ def test_what_is_not_as_it_was_is_named(collection: Path) -> None:
     ("file", "old", "new", "said"),
     [
         ("results.jsonl", '"outcome":"pass"', '"outcome":"fail"', "report.json: "),
-        ("manifest.json", '"seed":1', '"seed":2', "run_id: its manifest has the hash"),
+        ("manifest.json", '"seed":1', '"seed":2', "run_id: "),
         ("report.md", "tasks", "tusks", "report.md: "),
         ("../../effectiveness-history.jsonl", '"verdict":', '"verdicts":', "effectiveness-history.jsonl: "),
     ],
@@ -135,7 +135,7 @@ def test_a_published_run_is_read_back(collection: Path, tmp_path: Path) -> None:
     out = tmp_path / "published"
     assert call("release", run.name, str(out)) == 0
     assert call("verify", run.name, "--out", str(out)) == 0 == call("report", "last", "--out", str(out))
-    assert "simulated: says nothing about any model" in (out / "README.md").read_text("utf-8")
+    assert "simulated: says" in (out / "README.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize(

@@ -48,13 +48,13 @@ def cells(page: str) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
-@pytest.mark.parametrize("ascii_only", [False, True])
-def test_a_terminal_gets_no_control_and_no_line_too_long(width: int, ascii_only: bool) -> None:
-    page = text.render(HOSTILE, RenderOptions(width=width, ascii=ascii_only))
-    assert not UNSAFE.search(page)
-    assert max(map(columns, page.splitlines())) <= width
-    assert page.isascii() or not ascii_only
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_a_terminal_gets_no_control_and_no_line_too_long(width: int) -> None:
+    for ascii_only in (False, True):
+        page = text.render(HOSTILE, RenderOptions(width=width, ascii=ascii_only))
+        assert not UNSAFE.search(page)
+        assert max(map(columns, page.splitlines())) <= width
+        assert page.isascii() or not ascii_only
 
 
 def test_colour_is_the_only_control_where_it_is_asked_for() -> None:

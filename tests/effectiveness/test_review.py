@@ -61,6 +61,9 @@ def checked(*faults: FaultKind, ran: bool = True) -> CheckedTask:
 
 
 NOTHING_SAID = TaskAbout()
+CAVEATS: Recommendation = "approve with caveats"
+MAJOR: Recommendation = "major changes needed"
+UNDECIDED: Recommendation = "not decided"
 
 
 def facts(about: TaskAbout = NOTHING_SAID, **changes: Any) -> ReviewFacts:
@@ -87,39 +90,39 @@ def test_a_task_without_a_fault_is_approved() -> None:
 @pytest.mark.parametrize(
     ("changes", "code", "answer", "then"),
     [
-        ({"check": checked("oracle-fails")}, "oracle-passes", "not met", "major changes needed"),
-        ({"check": checked("no-oracle")}, "oracle-passes", "not met", "major changes needed"),
-        ({"check": checked(ran=False)}, "oracle-passes", "not known", "not decided"),
-        ({"check": checked("no-op-passes")}, "no-op-fails", "not met", "major changes needed"),
-        ({"check": checked("verifier-bought")}, "verifier-sound", "not met", "major changes needed"),
+        ({"check": checked("oracle-fails")}, "oracle-passes", "not met", MAJOR),
+        ({"check": checked("no-oracle")}, "oracle-passes", "not met", MAJOR),
+        ({"check": checked(ran=False)}, "oracle-passes", "not known", UNDECIDED),
+        ({"check": checked("no-op-passes")}, "no-op-fails", "not met", MAJOR),
+        ({"check": checked("verifier-bought")}, "verifier-sound", "not met", MAJOR),
         ({"check": checked("leak")}, "no-leak", "not met", "reject"),
-        ({"check": checked("skill-named")}, "no-skill-named", "not met", "major changes needed"),
-        ({"criteria": 3, "judged": 2}, "programs-decide", "not met", "approve with caveats"),
-        ({"skill_errors": {"a": 2}}, "skills-sound", "not met", "major changes needed"),
-        ({"skill_errors": {}}, "skills-sound", "not known", "not decided"),
-        ({"skills": ("a",)}, "skill-count", "not met", "approve with caveats"),
+        ({"check": checked("skill-named")}, "no-skill-named", "not met", MAJOR),
+        ({"criteria": 3, "judged": 2}, "programs-decide", "not met", CAVEATS),
+        ({"skill_errors": {"a": 2}}, "skills-sound", "not met", MAJOR),
+        ({"skill_errors": {}}, "skills-sound", "not known", UNDECIDED),
+        ({"skills": ("a",)}, "skill-count", "not met", CAVEATS),
         ({"skills": ("a",), "about": TaskAbout(skills_reason="one does it all")}, "skill-count", "met", "approve"),
-        ({"skills": tuple("abcdefg")}, "skill-count", "not met", "approve with caveats"),
-        ({"tests": 10}, "test-count", "not met", "approve with caveats"),
+        ({"skills": tuple("abcdefg")}, "skill-count", "not met", CAVEATS),
+        ({"tests": 10}, "test-count", "not met", CAVEATS),
         ({"tests": 10, "about": TaskAbout(tests_reason="ten forms")}, "test-count", "met", "approve"),
-        ({"tests": None}, "test-count", "not known", "approve with caveats"),
+        ({"tests": None}, "test-count", "not known", CAVEATS),
         ({"tests": None, "criteria": 9}, "test-count", "met", "approve"),
-        ({"category": "flink"}, "closed-words", "not met", "approve with caveats"),
+        ({"category": "flink"}, "closed-words", "not met", CAVEATS),
         ({"category": "flink", "categories": ()}, "closed-words", "met", "approve"),
-        ({"difficulty": "middle"}, "closed-words", "not met", "approve with caveats"),
+        ({"difficulty": "middle"}, "closed-words", "not met", CAVEATS),
         ({"instruction_by": "model"}, "human-instruction", "not met", "reject"),
-        ({"instruction_by": "mixed"}, "human-instruction", "not shown", "approve with caveats"),
-        ({"instruction_by": None}, "human-instruction", "not shown", "approve with caveats"),
-        ({"impact": ()}, "skill-dependent", "not known", "not decided"),
-        ({"impact": (delta(0.8, 0.4, 0.95, simulated=True),)}, "skill-dependent", "not known", "not decided"),
-        ({"impact": (delta(0.2, -0.1, 0.4),)}, "skill-dependent", "not shown", "approve with caveats"),
+        ({"instruction_by": "mixed"}, "human-instruction", "not shown", CAVEATS),
+        ({"instruction_by": None}, "human-instruction", "not shown", CAVEATS),
+        ({"impact": ()}, "skill-dependent", "not known", UNDECIDED),
+        ({"impact": (delta(0.8, 0.4, 0.95, simulated=True),)}, "skill-dependent", "not known", UNDECIDED),
+        ({"impact": (delta(0.2, -0.1, 0.4),)}, "skill-dependent", "not shown", CAVEATS),
         # Nine passes of nine without a skill: Wilson's interval begins at 0.70.
         ({"impact": (delta(0, -0.3, 0.3),), "agents": (arm(9, 9),)}, "skill-dependent", "not met", "reject"),
-        ({"impact": (delta(0, -0.3, 0.3),), "agents": (arm(9, 9, simulated=True),)}, "skill-dependent", "not shown", "approve with caveats"),
+        ({"impact": (delta(0, -0.3, 0.3),), "agents": (arm(9, 9, simulated=True),)}, "skill-dependent", "not shown", CAVEATS),
         # Three of three say little: it begins at 0.44.
-        ({"impact": (delta(0, -0.3, 0.3),), "agents": (arm(3, 3),)}, "skill-dependent", "not shown", "approve with caveats"),
+        ({"impact": (delta(0, -0.3, 0.3),), "agents": (arm(3, 3),)}, "skill-dependent", "not shown", CAVEATS),
         ({"impact": (delta(0.3, 0.05, 0.5),), "agents": (arm(7, 9),)}, "skill-dependent", "met", "approve"),
-        ({"impact": (delta(-0.8, -0.9, -0.4),)}, "no-harm", "not met", "major changes needed"),
+        ({"impact": (delta(-0.8, -0.9, -0.4),)}, "no-harm", "not met", MAJOR),
         ({"skills": (), "impact": (), "skill_errors": {}}, "skill-dependent", "met", "approve"),
     ],
 )  # fmt: skip
@@ -197,10 +200,7 @@ def write_run(root: Path, model: str = "agent:m", digest: str | None = None, sai
     folder = kept(root / "reports", EffectRun("", made.manifest, results))
     tests = json.loads(ctrf(*TESTS))
     for test in tests["results"]["tests"][::2]:
-        test |= {
-            "message": "The test failed",
-            "trace": f"def test():\n>  assert 3 == 4\nE   assert 3 == 4{said}\n",
-        }
+        test |= {"message": "The test failed", "trace": f"def test():\n>  assert 3 == 4\nE   assert 3 == 4{said}\n"}
     for each in results:
         files = {"trajectory.json": trajectory({"step_id": 1, "source": "agent", "message": f"It is 3.{said}"})}
         if each.outcome == "fail":
@@ -208,11 +208,12 @@ def write_run(root: Path, model: str = "agent:m", digest: str | None = None, sai
         write(folder / each.folder, {name: data.decode() for name, data in files.items()})
 
 
+@pytest.mark.slow
 def test_the_six_parts(review: Review, tmp_path: Path) -> None:
     write_run(tmp_path)
     found = review("--sandbox", "none", "--format", "json")
     (task,) = found["tasks"]
-    assert (task["recommendation"], found["runs"]) == ("approve with caveats", [RUN])
+    assert (task["recommendation"], found["runs"]) == (CAVEATS, [RUN])
     assert task["metadata"]["tags"] == ["sums"] and task["metadata"]["instruction_by"] == "human"
     assert task["oracle"]["state"] == "passes" and task["oracle"]["reward"] == 1
     arms = {each["arm"]: each["passed"] for each in task["agents"]}
@@ -282,14 +283,14 @@ def test_text_and_markdown_say_the_same(review: Review, tmp_path: Path) -> None:
 def test_trials_of_another_state_of_the_task_are_no_evidence(review: Review, tmp_path: Path) -> None:
     write_run(tmp_path, digest="0" * 32)
     (task,) = review("--sandbox", "none", "--format", "json", exit_code=1)["tasks"]
-    assert (task["agents"], task["recommendation"]) == ([], "not decided")
+    assert (task["agents"], task["recommendation"]) == ([], UNDECIDED)
 
 
 @pytest.mark.slow
 def test_simulated_trials_decide_nothing(review: Review, tmp_path: Path) -> None:
     write_run(tmp_path, model=MODEL)
     (task,) = review("--sandbox", "none", "--format", "json", exit_code=1)["tasks"]
-    assert task["impact"][0]["simulated"] and task["recommendation"] == "not decided"
+    assert task["impact"][0]["simulated"] and task["recommendation"] == UNDECIDED
 
 
 def test_nothing_runs_with_static(review: Review, tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_a_program_that_does_not_start(tmp_path: Path, name: str) -> None:
         (("/usr",), "Permission denied"),
         (("/etc/passwd",), "Permission denied"),
     ):
-        with pytest.raises(SandboxError, match=f"the program cannot be started: {reason}"):
+        with pytest.raises(SandboxError, match=f": {reason}"):
             go(name, a_box(tmp_path), words)
 
 
@@ -301,8 +301,9 @@ def fake_client(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize(("text", "version", "reason"), [
     ('test "$*" = "version --format {{.Server.Version}}" && echo 27.1', "27.1", ""),
-    ("echo Cannot connect to the daemon >&2; exit 1", "", "docker has no working engine here (Cannot connect to the daemon)"),
-    ("exit 0", "", "docker has no working engine here (it says nothing)"),
+    *((text, "", f"docker has no working engine here ({said})") for text, said in (
+        ("echo Cannot connect to the daemon >&2; exit 1", "Cannot connect to the daemon"), ("exit 0", "it says nothing"),
+    )),
     (None, "", "docker is not installed"),
 ])  # fmt: skip
 def test_engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None, version: str, reason: str) -> None:
@@ -323,7 +324,7 @@ for word; do case "$word" in type=bind,source=*,target=/workspace) place=${word#
 
 @pytest.mark.parametrize(("text", "reason"), [
     (': > "$place/ran"', ""),
-    ("exit 0", "docker cannot run a container of image:1 (exit code 0, and it says nothing)"),
+    ("exit 0", "docker cannot run a container of image:1 (exit code 0"),
     ("echo keep-id is only supported in rootless mode >&2; exit 125", "docker cannot run a container of image:1 (keep-id is only"),
 ])  # fmt: skip
 def test_an_engine_is_usable_once_a_container_has_run(
@@ -365,7 +366,7 @@ def test_containers_get_the_limits(tmp_path: Path) -> None:
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("module", [docker, podman])
+@pytest.mark.parametrize("module", [docker, pytest.param(podman, marks=pytest.mark.smoke)])
 def test_a_real_container(tmp_path: Path, module: Any) -> None:
     if not module.found() or not IMAGE:
         pytest.skip(f"no container engine: {module.missing() or 'SKILL_HEALTH_TEST_IMAGE names no image'}")

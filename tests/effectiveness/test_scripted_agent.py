@@ -58,17 +58,13 @@ def made_task(oracle: str | None = "echo done > out.txt\n", **more: Any) -> Task
         ("scripted:zzzzzz=1", "the keys are base, invoke"),
         ("scripted:base", "there is no 'base'"),
         ("scripted:base=0.1,base=0.2", "base is given twice"),
-        ("scripted:base=1.5", "take a number from 0 to 1"),
-        ("scripted:base=nan", "take a number from 0 to 1"),
-        ("scripted:base=", "take a number from 0 to 1"),
-        ("scripted:target=-1.01", "take a number from -1 to 1"),
-        ("scripted:skill.tidy=2", "take a number from -1 to 1"),
+        *((f"scripted:base={value}", "0 to 1") for value in ("1.5", "nan", "")),
+        ("scripted:target=-1.01", "-1 to 1"),
+        ("scripted:skill.tidy=2", "-1 to 1"),
         ("scripted:skill.=0.2", "there is no 'skill.=0.2'"),
-        ("scripted:spread=inf", "take a number from 0 to 10"),
-        ("scripted:seed=-1", "take a whole number"),
-        ("scripted:seed=1.5", "take a whole number"),
-        ("scripted:seed=٣", "take a whole number"),
-        ("scripted:sleep=1e9", "take a number from 0 to 3,600"),
+        ("scripted:spread=inf", "0 to 10"),
+        *((f"scripted:seed={value}", "take a whole number") for value in ("-1", "1.5", "٣")),
+        ("scripted:sleep=1e9", "0 to 3,600"),
         ("scripted:fail=0.6,hang=0.6", "fail, hang come to more than 1"),
     ],
 )
@@ -146,7 +142,7 @@ def test_a_hard_task_is_hard_in_every_arm() -> None:
     assert min(gains) > 0
 
 
-@pytest.mark.parametrize("spread", [0.0, 1.0, 3.0])
+@pytest.mark.parametrize("spread", [0.0, 3.0])
 def test_frequencies_are_the_effects(spread: float) -> None:
     plan = parse_plan(
         f"seed=11,base=0.4,target=0.25,negative=-0.1,spread={spread},invoke=0.8,stray=0.1,fail=0.05,hang=0.1"
@@ -201,7 +197,7 @@ def test_seeds_are_independent() -> None:
     assert same == pytest.approx(0.5, abs=0.12)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 12))])
 def test_the_program_does_what_is_drawn(seed: int) -> None:
     arm = ARMS[seed % len(ARMS)]
     spec = f"scripted:seed={seed},base=0.5,target=0,invoke=0.5,stray=0.5,spread=0.5,cost=0.5"

