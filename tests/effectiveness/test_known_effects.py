@@ -17,7 +17,8 @@ from skill_health.effectiveness.effects import contrasts
 from skill_health.effectiveness.records import CONDITIONS
 from skill_health.stats.estimates import Estimate
 
-RUNS, FEW = 200, 8
+RUNS, FEW = 200, 5
+ANY_TEXT_HELPS = "any text helps"
 ANY_TEXT = "base=0.35,target={0},negative={0},placebo={0}"
 BIASED = "negative={0},control_full={0},control_negative={0}"
 
@@ -37,9 +38,9 @@ EFFECTS = {
     "helps, +30 pp": Planted("base=0.35,target=0.3", "helps", 0.45),
     "helps, +40 pp": Planted("base=0.35,target=0.4", "helps", 0.85),
     "helps, tasks of unequal difficulty": Planted("base=0.35,target=0.3,spread=2.5", "helps", 0.60),
-    "any text, +20 pp": Planted(ANY_TEXT.format(0.2), "any text helps", 0.15, wrongly=("helps", "harmful")),
-    "any text, +30 pp": Planted(ANY_TEXT.format(0.3), "any text helps", 0.50, wrongly=("helps", "harmful")),
-    "any text, +40 pp": Planted(ANY_TEXT.format(0.4), "any text helps", 0.80, wrongly=("helps", "harmful")),
+    "any text, +20 pp": Planted(ANY_TEXT.format(0.2), ANY_TEXT_HELPS, 0.15, wrongly=("helps", "harmful")),
+    "any text, +30 pp": Planted(ANY_TEXT.format(0.3), ANY_TEXT_HELPS, 0.50, wrongly=("helps", "harmful")),
+    "any text, +40 pp": Planted(ANY_TEXT.format(0.4), ANY_TEXT_HELPS, 0.80, wrongly=("helps", "harmful")),
     "harms, -30 pp": Planted("base=0.65,target=-0.3", "harmful", 0.70, wrongly=("helps",)),
     "no effect": Planted("base=0.35,target=0", "no evidence", 0.80, wrongly=("helps", "harmful")),
     "no effect, tasks of unequal difficulty": Planted(
@@ -68,26 +69,20 @@ def words(script: str, runs: int) -> Counter[str]:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", EFFECTS)
 def test_the_right_verdict_at_the_declared_rate(name: str) -> None:
     planted = EFFECTS[name]
     found = words(planted.script, RUNS)
     assert found[planted.word] >= planted.right * RUNS, found
     assert sum(found[word] for word in planted.wrongly) <= planted.wrong * RUNS, found
-    if planted.word not in ("biased", "any text helps"):
+    if planted.word not in ("biased", ANY_TEXT_HELPS):
         assert found["biased"] <= 0.05 * RUNS, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "name",
-    [
-        "helps, +40 pp",
-        *(
-            pytest.param(name, marks=pytest.mark.slow)
-            for name in ("no effect", "harms, -30 pp", "any text, +40 pp", "biased by +40 pp", "ceiling")
-        ),
-    ],
+    "name", ["helps, +40 pp", "no effect", "harms, -30 pp", "any text, +40 pp", "biased by +40 pp", "ceiling"]
 )
 def test_the_right_verdict_nearly_always(name: str) -> None:
     found = words(EFFECTS[name].script, FEW)
@@ -104,15 +99,19 @@ def reports(script: str, runs: int, models: int) -> Iterator[list[str]]:
         yield [skill["verdict"]["word"] for model in found for skill in model["skills"]]
 
 
-@pytest.mark.slow
-def test_no_skill_is_found_among_many_that_do_nothing() -> None:
-    wrong = sum({"helps", "harmful"} & set(found) != set() for found in reports("base=0.5,target=0", RUNS, 3))
-    assert wrong <= 0.05 * RUNS
+@pytest.mark.parametrize(
+    "runs", [pytest.param(RUNS, marks=pytest.mark.exhaustive), pytest.param(3, marks=pytest.mark.slow)]
+)
+def test_no_skill_is_found_among_many_that_do_nothing(runs: int) -> None:
+    wrong = sum({"helps", "harmful"} & set(found) != set() for found in reports("base=0.5,target=0", runs, 3))
+    assert wrong <= 0.05 * runs
 
 
-@pytest.mark.slow
-def test_a_skill_that_helps_is_found_among_others_that_do_not() -> None:
+@pytest.mark.parametrize(
+    "runs", [pytest.param(60, marks=pytest.mark.exhaustive), pytest.param(4, marks=pytest.mark.slow)]
+)
+def test_a_skill_that_helps_is_found_among_others_that_do_not(runs: int) -> None:
     script = "base=0.2,target=0,spread=0.5,skill.skill-2=0.75"
-    found = list(reports(script, 60, 1))
-    assert sum(words[2] == "helps" for words in found) >= 45
-    assert sum("helps" in [*words[:2], *words[3:]] for words in found) <= 3
+    found = list(reports(script, runs, 1))
+    assert sum(words[2] == "helps" for words in found) >= 0.75 * runs
+    assert sum("helps" in [*words[:2], *words[3:]] for words in found) <= 0.05 * runs

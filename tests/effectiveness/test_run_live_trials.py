@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -86,4 +87,4 @@ def test_a_server_that_is_gone_is_missing_data_and_no_failure_of_the_skill(colle
         row["outcome"] for row in rows(the_run(collection / "reports") / "attempts.jsonl") if row["event"] == "end"
     )
     assert ends["infrastructure"] >= 9
-    assert "did not come to an end in 5 trials in a row" in done.stderr
+    assert re.search(r"\b5 trials", done.stderr)

@@ -51,6 +51,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 BOTH = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 SLOW = pytest.mark.parametrize("sandbox", ["bubblewrap", pytest.param("none", marks=pytest.mark.slow)])
 PRICE = TieredPrice((Rates(1.0, 2.0, 0.5, 1.0),))
+OTHERS = "beside skills of the run, {} are listed in one arm and not in another"
 
 
 # --- The whole -------------------------------------------------------------------------------------------------------
@@ -146,10 +147,7 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
             task(tmp_path, verifier("exit 0")), agent("", command=lambda job, words=words: Command(words)), "none"
         )
         result, place = run(tmp_path, what)
-        assert (
-            result.outcome == "infrastructure"
-            and result.error == "the program cannot be started: No such file or directory"
-        )
+        assert result.outcome == "infrastructure" and "cannot be started: No such file" in result.error
         assert (result.exit_code, result.reward, result.usage, result.tool_calls) == (None, None, TokenUsage(), None)
         assert record(place, "verdict.json")["imposed"] == "infrastructure"
 
@@ -157,8 +155,8 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
 @pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize(("work", "error"), [
-    ("kill -9 $PPID", "the verifier was ended by signal 9"),
-    ("sleep 5", "the verifier took longer than its time limit"),
+    ("kill -9 $PPID", "signal 9"),
+    ("sleep 5", "time limit"),
 ])  # fmt: skip
 def test_work_that_keeps_its_verifier_from_the_end(tmp_path: Path, work: str, error: str, sandbox: str) -> None:
     """The check has seen this verifier end by itself, so the work that it runs is to blame."""
@@ -167,15 +165,15 @@ def test_work_that_keeps_its_verifier_from_the_end(tmp_path: Path, work: str, er
     made = task(tmp_path, verifier("bash work.sh; true", timeout_sec=1.0))
     result, place = run(tmp_path, cell(made, agent(f"echo '{work}' > work.sh"), sandbox))
     assert (result.outcome, result.reward, result.error) == ("fail", 0.0, "")
-    assert result.notes == (f"{error}, which only the agent's work can have brought about",)
+    assert len(result.notes) == 1 and error in result.notes[0]
     assert (place / "workspace.tar.gz").exists() and record(place, "verdict.json")["imposed"] == ""
 
 
 def test_a_verifier_that_cannot_be_started(tmp_path: Path) -> None:
     made = task(tmp_path, script(("no-such-program-here",), (), 5.0))
     result, place = run(tmp_path, cell(made, agent("echo x > out.txt"), "none"))
-    said = "the verifier: the program cannot be started: No such file or directory"
-    assert (result.outcome, result.reward, result.error) == ("infrastructure", None, said)
+    assert (result.outcome, result.reward) == ("infrastructure", None)
+    assert result.error.startswith("the verifier: ")
     assert (place / "workspace.tar.gz").exists() and record(place, "verdict.json")["imposed"] == ""
 
 
@@ -211,7 +209,7 @@ def test_a_staging_that_is_not_the_plan(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("said", "expected", "wrong"), [
     ("alpha", None, ""), ("alpha init", ("init",), ""), ("", None, "alpha is staged and not listed"),
     ("alpha beta", None, "beta is listed and not staged"),
-    ("alpha init", ("other",), "beside skills of the run, init, other are listed in one arm and not in another"),
+    ("alpha init", ("other",), OTHERS.format("init, other")),
 ])  # fmt: skip
 def test_each_trial_compares_again(tmp_path: Path, said: str, expected: tuple[str, ...] | None, wrong: str) -> None:
     skills = [skill("alpha")]
@@ -385,7 +383,7 @@ def test_a_probe_without_any_evidence(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("probe", "baseline", "wrong"), [
     (Probe(("alpha",), ("alpha", "x"), ("alpha",)), Probe((), ("x",), ()), []),
-    (Probe(("alpha",), ("alpha", "y"), None), Probe((), ("x",), ()), ["beside skills of the run, x, y are listed in one arm and not in another"]),
+    (Probe(("alpha",), ("alpha", "y"), None), Probe((), ("x",), ()), [OTHERS.format("x, y")]),
     (Probe(("alpha",), ("x",), ()), None, ["alpha is staged and not listed", "alpha is staged and not offered"]),
     (Probe(("alpha",), None, ("alpha", "beta")), None, ["beta is offered and not staged"]),
     (Probe(("alpha",), ("alpha", "beta"), None, ("alpha",)), None, ["beta is listed and not staged"]),

@@ -167,13 +167,15 @@ def test_what_a_shard_lacks_is_made_by_the_run_that_comes_of_them(
     assert (out / "effectiveness-history.jsonl").exists()
 
 
-@pytest.mark.slow
-def test_thirty_kills_of_shards(nursery: Nursery, collection: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "most_kills", [pytest.param(30, marks=pytest.mark.exhaustive), pytest.param(2, marks=pytest.mark.slow)]
+)
+def test_kills_of_shards(nursery: Nursery, collection: Path, tmp_path: Path, most_kills: int) -> None:
     """Each shard killed after a random number of results, and begun again: nothing is lost or there twice."""
     draw, kills, rounds = random.Random(4), 0, 0
     assert nursery.run(arguments(collection, tmp_path / "whole", *SMALL)) in (0, 1)
     whole = timeless(the_run(tmp_path / "whole"))
-    while kills < 30:
+    while kills < most_kills:
         folder = tmp_path / str(rounds)
         rounds += 1
         for number in (1, 2):
