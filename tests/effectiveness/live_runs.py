@@ -24,7 +24,7 @@ PLAY = Play(
 )
 
 
-def begin(
+def words(
     collection: Path,
     server: AgentServer,
     *more: str,
@@ -32,17 +32,22 @@ def begin(
     arms: str = "target,full",
     agents: str = "loop:here:m",
     sandbox: str = SANDBOX,
-) -> subprocess.Popen[str]:
-    """Begin a run of these tasks in the collection; of `more` options the last of a kind counts."""
+) -> list[str]:
+    """The command line of a run of these tasks in the collection, which is configured for the server."""
     models = "".join(f'[router.prices."here:{model}"]\ninput = 1\noutput = 5\n' for model in ("m", "n"))
     (collection / "skill-health.toml").write_text(
         f'[router.providers.here]\nprotocol = "openai"\nbase-url = "{server.url}/v1"\nkey-env = "THE_KEY"\n{models}',
         "utf-8",
     )
-    command = [
-        sys.executable, "-m", "skill_health", "effectiveness", "run", *tasks.split(), "--config", "skill-health.toml",
-        "--agents", agents, "--quiet", "--arms", arms, "--reps", "1", "--sandbox", sandbox, *more,
+    return [
+        "effectiveness", "run", *tasks.split(), "--config", "skill-health.toml", "--agents", agents, "--quiet",
+        "--arms", arms, "--reps", "1", "--sandbox", sandbox, *more,
     ]  # fmt: skip
+
+
+def begin(collection: Path, server: AgentServer, *more: str, **named: str) -> subprocess.Popen[str]:
+    """Begin a run of these tasks in the collection; of `more` options the last of a kind counts."""
+    command = [sys.executable, "-m", "skill_health", *words(collection, server, *more, **named)]
     root = Path(__file__).resolve().parents[2]
     env = os.environ | {"THE_KEY": KEY, "PYTHONPATH": str(root)}
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8"}

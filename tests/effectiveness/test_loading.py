@@ -330,7 +330,7 @@ def test_a_run_of_the_scripted_agent_recovers_what_is_planted(tmp_path: Path, mo
     """A trial passes if and only if it loaded the skill: so the effect of loading is 100 points, whoever loads."""
     monkeypatch.chdir(write_collection(tmp_path / "collection", 8, 1))
     only_read(monkeypatch)
-    script = "scripted:base=0,target=0,loading=1,spread=0,invoke=0.6,obey=0.9"
+    script = "scripted:base=0,target=0,loading=1,spread=0,invoke=0.6,obey=0.8"
     words = ["run", "tasks", "--quiet", "--sandbox", "none", "--out", "out", "--agents", script, "--reps", "2"]
     assert group.main([*words, "--arms", "target,forced,forced_placebo"], standalone_mode=False) == 0
     (folder,) = (tmp_path / "collection/out/effectiveness").iterdir()

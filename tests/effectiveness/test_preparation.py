@@ -97,9 +97,8 @@ def test_what_cannot_be_prepared_is_no_failure_of_the_agent(tmp_path: Path, comm
 def test_what_the_format_allows_is_noted(tmp_path: Path) -> None:
     result, _ = prepared(tmp_path, SetupCommand("echo made > a.txt; exit 7", 9.0, required=False))
     assert result.outcome == "pass"
-    assert result.notes == (
-        "preparation: command 1 (echo made > a.txt; exit 7) ended with exit code 7, which the task allows",
-    )
+    (note,) = result.notes
+    assert note.startswith("preparation: command 1 (echo made > a.txt; exit 7) ") and " 7, " in note
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from effects_made import fixture_like, manifest, reported, scripted
 from scipy import stats
 
 SEED = 1
+WIDENED = "widened where most are alike"
 pytestmark = pytest.mark.slow
 Cells = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
 
@@ -247,10 +248,10 @@ def test_efficiency(run: tuple[dict[str, Any], Cells]) -> None:
 def test_no_other_kind_of_interval_is_in_a_report(run: tuple[dict[str, Any], Cells]) -> None:
     methods = {line.split('"')[3] for line in json.dumps(run[0], indent=0).splitlines() if line.startswith('"method"')}
     assert methods == {
-        "", "Wilson, effective n", "Student's t over tasks, widened where most are alike",
-        "paired task bootstrap, expanded percentiles, widened where most are alike",
+        "", "Wilson, effective n", f"Student's t over tasks, {WIDENED}",
+        f"paired task bootstrap, expanded percentiles, {WIDENED}",
         "Student's t over tasks, corrected for skewness",
-        "Student's t over tasks, widened where most are alike, or corrected for skewness",
-        "Student's t over tasks, widened where most are alike, on logarithms",
-        "Fieller's over tasks, widened where most are alike",
+        f"Student's t over tasks, {WIDENED}, or corrected for skewness",
+        f"Student's t over tasks, {WIDENED}, on logarithms",
+        f"Fieller's over tasks, {WIDENED}",
     }  # fmt: skip
