@@ -131,7 +131,7 @@ def test_contrasts_of_forced_loading_are_a_family_of_their_own() -> None:
 
 @pytest.mark.slow
 def test_forced_arms_change_no_other_figure() -> None:
-    tasks = fixture_like(18, 5, 3)
+    tasks = fixture_like(12, 4, 2)
     script = "base=0.35,target=0.3,placebo=0.2,negative=0.1,forced=0.2"
     arms = (*CONDITIONS, "placebo", "aa")
     plain, more = manifest(tasks, arms), manifest(tasks, (*arms, "forced", "forced_placebo"))
