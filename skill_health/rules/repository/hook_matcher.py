@@ -68,8 +68,8 @@ def _flaws(source: DeclarationSource, path: JsonPath, matcher: str, event: str) 
     except (RecursionError, OverflowError):
         return
     lower = {tool.lower(): tool for tool in TOOLS}
-    for word in matcher.split("|") if event in _TOOL_EVENTS else ():
-        meant = lower.get(word.strip().lower(), word)
-        if word.strip() != meant and word not in TOOLS and word.strip().isalpha():
-            message = f"the matcher names {quote(word.strip())}; the tool is called {meant}"
+    for word in map(str.strip, matcher.split("|") if event in _TOOL_EVENTS else ()):
+        meant = lower.get(word.lower(), word)
+        if word != meant:
+            message = f"the matcher names {quote(word)}; the tool is called {meant}"
             yield Hit(span, message, f"write {meant}", place, severity=Severity.WARNING)
