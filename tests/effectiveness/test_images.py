@@ -25,6 +25,7 @@ from skill_health.effectiveness.sandbox._resources import how_enforced, task_lim
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._image import NetworkGrant, TaskResources, read_resources, without_skills
 from skill_health.effectiveness.tasks._load import load_tasks
+from skill_health.effectiveness.workspace import images
 from skill_health.effectiveness.workspace.folders import make_places, remove_tree
 from skill_health.effectiveness.workspace.images import GATEWAY_ONLY, NetworkChoice, place_tasks
 from skill_health.effectiveness.workspace.process import ProcessResult
@@ -262,6 +263,61 @@ def test_no_file_system_where_none_can_be_had(tmp_path: Path, monkeypatch: pytes
         assert mounts_below(str(tmp_path)) == [] and list(tmp_path.parent.glob("*.disk")) == []
     finally:
         _quota._may_mount.cache_clear()
+
+
+PLAIN = "FROM debian\nRUN make\n"
+UNKNOWN = "curl: (6) Could not resolve host: b.org\nwget: unable to resolve host address 'a.org'\n"
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("make: nothing to do\nmake: *** no rule\n\n  \n", "make: *** no rule"),
+    ("Error: one\nwords after\n", "Error: one"),
+    ("no such image x\nError: one\n", "Error: one"),
+    ("error: one\nwords\nE: two\nwords\n", "error: one: E: two"),
+    ("Error: one\nERROR: two\nerror: three\n", "ERROR: two: error: three"),
+    ("Errors: 3\nE:4\nlast\n", "last"),
+    ("  Error: \t much   room \nlast\n", "Error: much room"),
+    ("\x1b[31mError:\x1b[0m in \x1b[1;4mred\x1b[0m\nlast\n", "Error: in red"),
+    ("x" * 400 + "\n", "x" * 400),
+    ("x" * 401 + "\n", "x" * 400),
+    ("E: " + "x" * 397 + "\n", "E: " + "x" * 397),
+    ("E: " + "x" * 398 + "\n", "E: " + "x" * 397),
+    ("E: " + "x" * 300 + "\nE: " + "y" * 300 + "\n", "E: " + "x" * 300 + ": E: " + "y" * 92),
+])  # fmt: skip
+def test_the_reason_of_an_engine_is_its_last_errors_else_its_last_line(text: str, said: str) -> None:
+    assert images._reason(text, PLAIN) == said
+
+
+def test_an_engine_that_is_silent_has_a_reason_too() -> None:
+    assert images._reason("", PLAIN) == images._reason(" \n\n", PLAIN) != ""
+
+
+@pytest.mark.parametrize(("text", "hosts"), [
+    (UNKNOWN + UNKNOWN + "Error: make failed\n", "a.org, b.org"),
+    ("Failed to resolve 'pypi.example.org'\nlast\n", "pypi.example.org"),
+    ("getaddrinfo ENOTFOUND npm.example.org\nlast\n", "npm.example.org"),
+    ("could not resolve the question of a.org\nlast\n", ""),
+    ("could not resolve host: localhost\nlast\n", ""),
+])  # fmt: skip
+def test_hosts_without_an_address_are_named_once(text: str, hosts: str) -> None:
+    found = images._reason(text, PLAIN)
+    last = text.splitlines()[-1]
+    assert found.endswith(last) and (f" {hosts}: {last}" in found if hosts else found == last)
+
+
+@pytest.mark.parametrize("said", [
+    'Error: short-name "x" did not resolve to an alias', "Error: initializing source docker://x:1: no route",
+    "ERROR: pull access denied for x", "ERROR: failed to resolve source metadata for x: not found",
+    "Error: pinging container registry x: no route", "Error: reading manifest 1 in x: manifest unknown",
+    "Error: no such image x", "Error: x: image not known",
+])  # fmt: skip
+@pytest.mark.parametrize(("dockerfile", "bases"), [
+    (PLAIN, "debian"), ("from  --platform=linux/arm64 a:1 AS b\n  FROM c\n# FROM d\nRUN x FROM e\n", "a:1, c"),
+    ("FROM --platform=x\n", ""),
+])  # fmt: skip
+def test_bases_that_cannot_be_pulled_are_named(said: str, dockerfile: str, bases: str) -> None:
+    found = images._reason(f"{said}\nwords\n", dockerfile)
+    assert f"({bases})" in found and found.endswith(said)
 
 
 # --- The network -----------------------------------------------------------------------------------------------------

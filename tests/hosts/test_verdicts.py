@@ -42,6 +42,36 @@ def test_every_host_of_a_case_exists() -> None:
     assert {key for case in CASES for key in case} <= {"id", "text", "head", *host_keys()}
 
 
+PLACES = [
+    ("---\nname: tidy\ndescription: a\n---\n", []),
+    ("--- \nname: tidy\ndescription: a\n---\n", ["SPACE_AFTER_OPENING_FENCE 1:4"]),
+    ("---\t\t\nname: tidy\ndescription: a\n---\n", ["SPACE_AFTER_OPENING_FENCE 1:4"]),
+    ("Words before.\n--- \nname: tidy\ndescription: a\n---\n", ["NO_FRONTMATTER 1:1"]),
+    ("---\nname: tidy --- x\ndescription: a\n---\n", ["DASHES_IN_BLOCK 2:12", "OTHER_NAME 2:7"]),
+    ("---\nname: tidy\ndescription: a --- b\n---\n--- c\n", ["DASHES_IN_BLOCK 3:16"]),
+    ("---\nname: tidy\ndescription: a --- b --- c", ["UNCLOSED_FRONTMATTER 1:1", "DASHES_IN_BLOCK 3:16"]),
+    ("---\nname: tidy\ndescription: >-\n  a\n  b --- c\nlicense: MIT\n---\n", ["DASHES_IN_BLOCK 5:5"]),
+    ("---\nname: ti\x01dy\ndescription: a\n---\n", ["CONTROL_CHARACTER 2:1", "CONTROL_CHARACTER 2:9", "OTHER_NAME 2:7"]),
+    ("---\nname: tidy\ndescription: a\x02\n---\n\x03\n", ["CONTROL_CHARACTER 2:1", "CONTROL_CHARACTER 3:15"]),
+    ("---\nname: !!str tidy\ndescription: !x a\n---\n", ["TAG 2:1", "OTHER_TAG 3:1"]),
+    ("---\n{name: tidy, description: a}\n---\n", ["FLOW_STYLE 2:1"]),
+    ("---\n# c\n{name: tidy,\n description: a}\n---\n", ["FLOW_STYLE 2:1"]),
+    ("---\nname: tidy\ndescription: a\nmetadata:\n  a: [b]\n  long: {c: d}\n---\n", ["FLOW_STYLE 5:6", "FLOW_STYLE 6:9"]),
+    ("---\nname: tidy\ndescription: a\nmetadata: {a: b}\n---\n", ["FLOW_STYLE 4:11"]),
+    ("---\nname: tidy\ndescription: a\nmetadata:\n  a: '[b]'\n  b: '{c}'\n  c:\n    d: e\n---\n", []),
+    ("---\nname: tidy\ndescription: a\nallowed-tools:\n- Read\n---\n", []),
+    ("---\nname: tidy\ndescription: a\nmetadata: {a: b}", ["UNCLOSED_FRONTMATTER 1:1", "FLOW_STYLE 4:11"]),
+    ("---\nname: !x tidy\ndescription: [a\n---\n", ["BROKEN_YAML 3:14", "OTHER_NAME 2:7"]),
+    ("---\n# {\nname: tidy\n# {\ndescription: a\n---\n", []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "places"), PLACES)
+def test_a_fault_is_named_with_its_place(text: str, places: list[str]) -> None:
+    found = find_faults(parse_skill(text.encode(), PATH))
+    assert [f"{one.fault.name} {one.span.line}:{one.span.col}" for one in found] == places
+
+
 @pytest.mark.parametrize("rules", all_hosts(), ids=lambda rules: rules.key)
 def test_a_host_is_complete_and_dated(rules: HostRules) -> None:
     assert rules.key in host_keys()

@@ -136,3 +136,41 @@ def test_the_train_prompts_choose_for_all_others() -> None:
     assert (found.value, found.note, found.right, found.by_text) == (0.45, abstention.CHOSEN, 3, {})
     assert found.at("never seen") == 0.45
     assert found.describe()["train_nulls"] == 1
+
+
+MANIFEST = {
+    "threshold": 0.5, "threshold_note": "why", "train_prompts": 4, "train_nulls": 3, "train_right": 2,
+}  # fmt: skip
+DESCRIBED: list[tuple[dict[str, float], dict[str, list[float]]]] = [
+    ({}, {}),
+    ({"a": 0.3}, {"thresholds": [0.3]}),
+    ({"a": 0.3, "b": 0.1, "c": 0.3}, {"thresholds": [0.1, 0.3]}),
+]
+
+
+@pytest.mark.parametrize(("by_text", "more"), DESCRIBED)
+def test_a_manifest_has_the_thresholds_of_single_prompts_where_there_are_any(
+    by_text: dict[str, float], more: dict[str, list[float]]
+) -> None:
+    assert abstention.Threshold(0.5, "why", 4, 3, 2, by_text).describe() == MANIFEST | more
+
+
+@pytest.mark.parametrize(("value", "by_text", "at"), [
+    (0.5, {"a": 0.3}, 0.3), (0.5, {"a": 0.0}, 0.0), (0.5, {"b": 0.3}, 0.5), (None, {}, 0.0), (None, {"a": 0.3}, 0.3),
+])  # fmt: skip
+def test_a_prompt_has_its_own_threshold_else_that_of_all(
+    value: float | None, by_text: dict[str, float], at: float
+) -> None:
+    assert abstention.Threshold(value, "why", by_text=by_text).at("a") == at
+
+
+@pytest.mark.parametrize(("nulls", "others", "unknown", "enough"), [
+    (FEWEST, FEWEST, 0, True), (FEWEST - 1, FEWEST, 0, False), (FEWEST, FEWEST - 1, 0, False),
+    (FEWEST + 1, FEWEST + 1, 0, True), (FEWEST, FEWEST - 1, 1, False), (2 * FEWEST, FEWEST - 1, 0, False),
+])  # fmt: skip
+def test_a_threshold_is_cross_fitted_where_there_are_enough_prompts_of_both_kinds(
+    nulls: int, others: int, unknown: int, enough: bool
+) -> None:
+    kinds: list[tuple[str | None, bool]] = [(None, True)] * nulls + [("one", True)] * others + [(None, False)] * unknown
+    asked = [Prompt(f"p{n}", f"text {n}", expected, known=known) for n, (expected, known) in enumerate(kinds)]
+    assert abstention.can_cross_fit(asked) == enough

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,6 +32,7 @@ from skill_health.router.instrument.planted import (
     UNWANTED,
     WANTED,
     Planted,
+    failures,
     judge_planted,
     lines,
     plant,
@@ -131,6 +133,7 @@ def test_the_planted_skill_stands_in_several_places_of_what_is_asked() -> None:
         pytest.param({S1: "skill-2", S2: "skill-3"}, ["sentinel_missed"], [], id="two misses are"),
         pytest.param({S1: "!format_failure", S2: "!truncated"}, ["sentinel_missed"], [], id="failed answers are misses"),
         pytest.param({S1: NONE, S2: NONE, S3: NONE}, ["always_none"], [], id="it abstains whatever is asked"),
+        pytest.param({S1: NONE, S2: "skill-3"}, ["sentinel_missed"], [], id="it abstains once"),
         pytest.param({N1: "skill-1"}, [], [], id="one fire is no finding"),
         pytest.param({N1: "skill-1", N3: "skill-2"}, ["false_fires"], [], id="two fires are"),
         pytest.param({N1: NAME, N2: NAME, N3: NAME}, ["false_fires"], [], id="the planted skill everywhere"),
@@ -153,6 +156,52 @@ def test_planted(picks: Mapping[str, str], fails: Sequence[str], notes: Sequence
     missing = sum(pick == "!provider_error" for pick in picks.values())
     assert (verdict.asked, verdict.answered) == (6, 6 - missing)
     assert verdict.cost_usd == 1.5
+
+
+@pytest.mark.parametrize(("hits", "misses", "word"), [
+    (3, 0, "trusted"), (2, 1, "trusted"), (2, 0, "trusted"), (1, 2, "failed"), (1, 1, "open"), (1, 0, "open"),
+    (0, 3, "failed"), (0, 2, "failed"), (0, 1, "open"), (0, 0, "open"),
+])  # fmt: skip
+def test_the_planted_skill_must_be_found_twice_of_three_times(hits: int, misses: int, word: str) -> None:
+    picks = [NAME] * hits + ["skill-1"] * misses + ["!provider_error"] * (3 - hits - misses)
+    verdict = judge_planted("m", "provider", WORLD, answers({**GOOD, **dict(zip((S1, S2, S3), picks, strict=True))}))
+    assert (verdict.trusted, verdict.failed) == (word == "trusted", word == "failed")
+    assert (verdict.tested, len(verdict.untested)) == (word != "open", int(word == "open"))
+    assert [(one.key, one.hits, one.n) for one in verdict.findings] == [("sentinel_missed", hits, hits + misses)] * (
+        word == "failed"
+    )
+    numbers = [int(found) for text in verdict.untested for found in re.findall(r"\d+", text)]
+    assert numbers == ([3 - hits - misses, 3] if word == "open" else [])
+
+
+@pytest.mark.parametrize(("fires", "silent", "numbers"), [
+    (0, 3, []), (1, 2, []), (2, 1, []), (3, 0, []), (0, 2, []), (1, 1, []), (2, 0, []), (0, 1, [2, 3]), (1, 0, [2, 3]),
+    (0, 0, [3, 3]),
+])  # fmt: skip
+def test_requests_for_no_skill_are_judged_if_two_of_three_have_an_answer(
+    fires: int, silent: int, numbers: list[int]
+) -> None:
+    picks = [f"skill-{n}" for n in range(fires)] + [NONE] * silent + ["!provider_error"] * (3 - fires - silent)
+    verdict = judge_planted("m", "provider", WORLD, answers({**GOOD, **dict(zip((N1, N2, N3), picks, strict=True))}))
+    assert [int(found) for text in verdict.untested for found in re.findall(r"\d+", text)] == numbers
+    assert [(one.key, one.hits, one.n) for one in verdict.findings] == [("false_fires", fires, fires + silent)] * (
+        fires >= 2
+    )
+    assert verdict.tested and verdict.trusted == (fires < 2)
+
+
+@pytest.mark.parametrize(("hits", "of", "told"), [
+    (0, 4, False), (2, 4, False), (3, 4, True), (4, 4, True), (3, 3, False), (3, 6, False), (4, 6, True),
+])  # fmt: skip
+@pytest.mark.parametrize(("status", "key"), [
+    ("format_failure", "format_failures"), ("truncated", "truncations"), ("refusal", "refusals"),
+])  # fmt: skip
+def test_failures_are_told_if_more_than_the_share_of_enough_answers(
+    hits: int, of: int, told: bool, status: str, key: str
+) -> None:
+    answered = answers({f"p{n}": f"!{status}" if n < hits else NONE for n in range(of)})
+    found = [(one.key, one.hits, one.n) for one in failures(answered, 0.5, 4)]
+    assert found == ([(key, hits, of)] if told else [])
 
 
 def test_what_is_undecided_is_neither_trusted_nor_failed() -> None:

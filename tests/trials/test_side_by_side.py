@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from trials_run import KEPT, first_task, workspace, write
 
-from skill_health.trials.side_by_side import align_steps, compare_lines
+from skill_health.trials.find import every_trial, find_trial
+from skill_health.trials.reading import WHOLE, read_trial
+from skill_health.trials.results import read_trials, shelf_of
+from skill_health.trials.side_by_side import MOST_FILES, SideBySide, align_steps, compare_lines, compare_trials
 from skill_health.trials.steps import SkillOpenings, ToldPiece, ToldStep, told_step
 
 TEXT = st.lists(st.sampled_from("abc"), max_size=12).map("\n".join)
@@ -64,3 +71,55 @@ def test_only_the_call_that_the_result_names_opens_a_skill() -> None:
     told = told_step(1, step, openings)
     assert [piece.opened for piece in told.pieces] == [("pdf",), ("pdf",), (), ()]
     assert told.opened == ("pdf", "pdf") and not told_step(1, step).opened
+
+
+def compared(reports: Path, archives: dict[str, bytes | None]) -> SideBySide:
+    """The first task's two trials, whose workspaces were kept as these archives, or were not."""
+    kept = {
+        arm: {name: data for name, data in files.items() if name != "workspace.tar.gz"} for arm, files in KEPT.items()
+    }
+    for arm, data in archives.items():
+        kept[arm] |= {} if data is None else {"workspace.tar.gz": data}
+    folder = write(reports, kept)
+    task = first_task(folder)
+    shelf, runs, name = shelf_of(str(folder))
+    every = every_trial(read_trials(shelf, name, runs))
+    left, right = (
+        read_trial(shelf, find_trial(every, f"{task}/{arm}/0"), WHOLE) for arm in ("control", "target")
+    )  # fmt: skip
+    return compare_trials(shelf, left, right)
+
+
+TWO = workspace({"a": b"1\n", "b": b"2\n", "c": b"3\n", "only": b"left"})
+OTHER = workspace({"a": b"1\n", "b": b"two\n", "c": b"3\n", "more": b"right", "raw": b"\0"})
+MISSING, DAMAGED = "no workspace was kept", "the kept workspace is damaged"
+
+
+@pytest.mark.parametrize(("left", "right", "problem"), [
+    (None, TWO, MISSING), (TWO, None, MISSING), (b"?", TWO, DAMAGED), (TWO, b"?", DAMAGED),
+    (None, b"?", MISSING), (b"?", None, DAMAGED),
+])  # fmt: skip
+def test_files_that_cannot_be_compared_have_a_problem(
+    tmp_path: Path, left: bytes | None, right: bytes | None, problem: str
+) -> None:
+    found = compared(tmp_path / "reports", {"control": left, "target": right})
+    assert (found.files, found.same_files, found.left_files, found.problem) == ((), 0, 0, problem)
+
+
+def test_files_that_differ_are_told_by_side_and_the_others_are_counted(tmp_path: Path) -> None:
+    found = compared(tmp_path / "reports", {"control": TWO, "target": OTHER})
+    assert [(each.side, each.path) for each in found.files] == [
+        ("changed", "b"), ("right", "more"), ("left", "only"), ("right", "raw"),
+    ]  # fmt: skip
+    assert (found.same_files, found.left_files, found.problem) == (2, 0, "")
+    lines = [[(line.side, line.left, line.right) for line in each.lines] for each in found.files]
+    assert lines == [[("changed", "2", "two")], [("right", "", "right")], [("left", "left", "")], []]
+    assert [bool(each.note) for each in found.files] == [False, False, False, True]
+
+
+@pytest.mark.parametrize(("count", "shown"), [(MOST_FILES, MOST_FILES), (MOST_FILES + 1, MOST_FILES)])
+def test_files_beyond_the_limit_are_counted(tmp_path: Path, count: int, shown: int) -> None:
+    many = workspace({f"{n:03}": b"x" for n in range(count)})
+    found = compared(tmp_path / "reports", {"control": workspace({}), "target": many})
+    assert [(each.path, len(each.lines)) for each in found.files] == [(f"{n:03}", 1) for n in range(shown)]
+    assert found.left_files == count - shown
