@@ -209,8 +209,12 @@ def kept_of(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["judging", "pairwise"])
-def test_a_judging_in_shards_is_the_judging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "form"), [("judging", "json"), ("judging", "md"), ("pairwise", "md"), ("pairwise", "json")]
+)
+def test_a_judging_in_shards_is_the_judging(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, form: str
+) -> None:
     monkeypatch.setattr(judge_command, "load_tasks_of", lambda *_: ())
     monkeypatch.setattr(judge_command, "rubrics_of", lambda _: rubrics())
     monkeypatch.chdir(tmp_path)
@@ -230,7 +234,8 @@ def test_a_judging_in_shards_is_the_judging(tmp_path: Path, monkeypatch: pytest.
         assert len(server.seen) == 2 * asked
         assert not any((shard / "report.json").exists() for shard in shards)
         given = [*map(str, shards), "--out", str(tmp_path / "reports"), "--config", str(tmp_path / "s.toml")]
-        done = CliRunner().invoke(merge_command.command, given, standalone_mode=False)
+        done = CliRunner().invoke(merge_command.command, [*given, "--format", form], standalone_mode=False)
     assert done.exit_code == 0 and done.exception is None, done.output
     (merged,) = (run / kind).iterdir()
     assert merged.name == whole.name and kept_of(merged) == kept_of(whole)
+    assert done.stdout == (merged / f"report.{form}").read_text("utf-8")

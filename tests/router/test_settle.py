@@ -112,6 +112,10 @@ def test_nothing_lost_is_settled_early_and_the_rest_can_be_asked(
     assert len((tmp_path / "r/router-history.jsonl").read_text().splitlines()) == 2
     again = sweep("--settle", "0.1", "--format", "json")
     assert again.stdout == done.stdout and again.asked == 0  # type: ignore[attr-defined]
+    assert (folder / "settlement.json").read_text("utf-8") == done.stdout
+    markdown = (folder / "settlement.md").read_text("utf-8")
+    assert markdown.startswith("## ") and sweep("--settle", "0.1", "--format", "md").stdout == markdown
+    assert not sweep("--settle", "0.1").stdout.startswith(("#", "{"))
     whole = sweep()
     assert whole.returncode == 0 and whole.asked == REPS * (PROMPTS - settled["clusters"])  # type: ignore[attr-defined]
     assert (folder / "report.json").exists() and (folder / "comparison.json").exists()
