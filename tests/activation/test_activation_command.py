@@ -124,6 +124,7 @@ def test_infrastructure_is_tried_again_and_what_stays_broken_is_missing(call: Ca
         assert "requests without an outcome that counts" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ending", "word"), [("quota", "quota"), ("auth", "auth")])
 def test_no_credit_and_no_key_stop_the_run(call: Call, ending: str, word: str) -> None:
     code, _, err = call(agent=f"planted:{ending}=1")
@@ -147,6 +148,7 @@ def test_sizes_and_replications(call: Call, collection: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_should_trigger_sets_are_near_misses(call: Call, collection: Path) -> None:
     rows = [
         {"query": "Please do the apples for this order at once.", "should_trigger": True},
@@ -238,12 +240,12 @@ def test_two_runs_are_compared_and_a_loss_is_an_alarm(call: Call, collection: Pa
     [
         ((), "plantd:recall=1", "did you mean planted?"),
         ((), "planted:recal=1", "the keys are"),
-        (("--resume", "x", "--no-resume"), "planted", "exclude each other"),
+        (("--resume", "x", "--no-resume"), "planted", "--resume and --no-resume"),
         (("--resume", "nothing"), "planted", "there is no run 'nothing'"),
         (("--router", "openai:m"), "planted", "only free routers"),
         (("--sizes", "0"), "planted", "no number of skills"),
         (("--prompt-ids", "gone"), "planted", "no prompt has the id 'gone'"),
-        (("--delivery", "mcp"), "planted", None),
+        pytest.param(("--delivery", "mcp"), "planted", None, marks=pytest.mark.slow),
     ],
 )
 def test_what_the_user_got_wrong_is_one_clear_line(

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from made_loads import AGENT, made_manifest, made_results
 from msgspec.structs import replace
+from thinned import repeated
 
 from skill_health.activation.compare import compare_activation
 from skill_health.activation.report import build_activation_report
@@ -145,10 +146,10 @@ def test_texts_of_others_stay_texts() -> None:
         assert "\x1b" not in said and (form == "text" or "<script>" not in said)
 
 
-@pytest.mark.slow
-def test_two_runs_of_the_same_agent_raise_no_alarm_and_intervals_hold_the_truth() -> None:
+@pytest.mark.parametrize("rounds", repeated(12, 120))
+def test_two_runs_of_the_same_agent_raise_no_alarm_and_intervals_hold_the_truth(rounds: int) -> None:
     """A thousand runs of each kind are in docs/statistics.md; these few fail by chance once in thousands of times."""
-    rounds, world = 120, simulated.WORLDS[0]
+    world = simulated.WORLDS[0]
     true = simulated.truths(world, 1)
     tallies = [simulated.one_round(world, true, 3, nth) for nth in range(rounds)]
     alarms = sum(each["alarm"].hits for each in tallies)

@@ -197,6 +197,7 @@ def test_the_report_fits_its_schema_and_reads_back() -> None:
     assert problems("activation-result", json.loads(encode_record(made_results(manifest, right())[0]))) == []
 
 
+@pytest.mark.slow
 @given(st.permutations(range(len(PROMPTS))))
 def test_the_order_of_the_results_does_not_matter(order: list[int]) -> None:
     manifest = made_manifest(PROMPTS, SKILLS)

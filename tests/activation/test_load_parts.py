@@ -257,6 +257,7 @@ def test_a_workspace_is_used_again_only_as_it_was(tmp_path: Path) -> None:
     assert len({tree for _, _, tree, _ in found}) == 1 and not any(left for *_, left in found)
 
 
+@pytest.mark.slow
 def test_a_workspace_of_a_call_that_broke_is_not_used_again(tmp_path: Path) -> None:
     async def go() -> int:
         workshop = Workshop(str(tmp_path / "run"))

@@ -136,6 +136,7 @@ def test_what_may_not_pass_is_refused_in_its_words(method: str, path: str, body:
     assert (got, seen.refused) == ([], 1)
 
 
+@pytest.mark.slow
 def test_a_wrong_key_and_the_calls_beyond_a_cap_are_refused() -> None:
     (answer,), got, _ = asyncio.run(through_gateway([("POST", "/talk", BODY)], key=KEY))
     assert (answer.status_code, answer.json()["error"]["code"], got) == (401, "E401", [])

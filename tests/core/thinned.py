@@ -16,6 +16,11 @@ def thinned(cases: Iterable[Any], one_in: int) -> list[Any]:
     return [_marked(case, at % one_in > 0) for at, case in enumerate(cases)]
 
 
+def repeated(few: int, many: int) -> list[Any]:
+    """How often something is repeated: `few` times for the gate, `many` times at night."""
+    return [pytest.param(few, marks=pytest.mark.slow), pytest.param(many, marks=pytest.mark.exhaustive)]
+
+
 def _marked(case: Any, slow: bool) -> Any:
     values = case if isinstance(case, tuple) else (case,)
     whole = case if hasattr(case, "marks") else pytest.param(*values)

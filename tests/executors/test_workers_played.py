@@ -99,6 +99,7 @@ class _Opened:
         self.executor.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", ["127.0.0.1", "far.example"])
 def test_workers_find_what_is_found_here_and_nothing_is_checked_twice(repository: Path, host: str) -> None:
     here, _ = findings(None)
@@ -107,6 +108,7 @@ def test_workers_find_what_is_found_here_and_nothing_is_checked_twice(repository
     assert findings(executor) == (here, 0) and executor.calls == 3
 
 
+@pytest.mark.slow
 def test_what_lost_workers_did_not_check_is_checked_by_others_or_here(repository: Path) -> None:
     here, _ = findings(None)
     some = Played(lose=lambda number: number == 2)
@@ -116,6 +118,7 @@ def test_what_lost_workers_did_not_check_is_checked_by_others_or_here(repository
     assert (found, checked, every.calls) == (here, 7, 9)
 
 
+@pytest.mark.slow
 def test_what_has_changed_since_is_checked_here(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Slow(Played):
         async def call(self, work: Callable[..., Awaitable[Any]], *arguments: Any) -> Any:

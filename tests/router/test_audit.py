@@ -259,11 +259,11 @@ def test_nothing_is_written_over_a_torn_family_or_bad_records(write: Write) -> N
     ("args", "wanted"),
     [
         (("--write-split", "out.jsonl", "--split", "test"), "splits all prompts together"),
-        (("--prompts", "gone.jsonl"), "no such file or folder of prompts: gone.jsonl"),
+        (("--prompts", "gone.jsonl"), "gone.jsonl"),
         (("--shares", "1,2"), "'1,2' is not three shares like 50,20,30"),
-        (("--shares", "a,b,c"), "is not three shares"),
-        (("--shares", "0,0,0"), "is not three shares"),
-        (("--shares", "nan,1,1"), "is not three shares"),
+        (("--shares", "a,b,c"), "'a,b,c'"),
+        (("--shares", "0,0,0"), "'0,0,0'"),
+        (("--shares", "nan,1,1"), "'nan,1,1'"),
     ],
 )
 def test_mistakes_in_the_call(write: Write, args: tuple[str, ...], wanted: str) -> None:

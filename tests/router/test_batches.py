@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,9 @@ from batch_server import Batch, BatchProvider, Call, shuffled
 from callers import KEY, KEY_ENV
 from hypothesis import given
 from hypothesis import strategies as st
-from loopback import PROTOCOLS, Loopback, Reaction, Seen, ranking
+from loopback import PROTOCOLS, Loopback, Reaction, Seen
+from made_collection import NULL, TOPICS, answer_rightly, labelled, the_run, write_collection
+from nursery import rows
 
 from skill_health.bench.http import pacing
 from skill_health.bench.http.failures import Failure
@@ -27,19 +29,14 @@ from skill_health.bench.run.batches import custom_id
 from skill_health.commands.router import command as group
 from skill_health.core.errors import AbortedError, UsageError
 from skill_health.core.validation import problems
-from skill_health.router.instrument.planted import NAME
 from skill_health.router.runs import FIELDS
 
-TOPICS = ("invoices", "maps", "recipes")
 EACH = 9
 SPOILT = "this is no ranking"
 
 
 def right(call: Call) -> str:
-    """The answer that any sensible model gives."""
-    request = call.text.rpartition("<<<REQUEST")[2]
-    found = [f"{topic}-work" for topic in TOPICS if topic in request]
-    return ranking(*(found or ([NAME] if "quaffle" in request else ["none"])), rationale=f"Because of {KEY}.")
+    return answer_rightly(call.text, rationale=f"Because of {KEY}.")
 
 
 @pytest.fixture
@@ -63,23 +60,10 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def collection(write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
-    text = "---\nname: {0}-work\ndescription: Sorts {0}. Use when {0} are in a mess.\n---\n# Work\n\nSort.\n"
-    prompts = [
-        {
-            "prompt_id": f"p{n}", "prompt": f"sort my {TOPICS[n % 3]} please, number {n}" if n < 8 else "hello",
-            "expected_primary_skill": f"{TOPICS[n % 3]}-work" if n < 8 else None, "acceptable_secondary_skills": [],
-            "rejected_skills": [], "reason": "About them.",
-        }
-        for n in range(EACH)
-    ]  # fmt: skip
-    root = write({
-        **{f"skills/{topic}-work/SKILL.md": text.format(topic) for topic in TOPICS},
-        "prompts.jsonl": "".join(json.dumps(prompt) + "\n" for prompt in prompts),
-    })  # fmt: skip
-    monkeypatch.chdir(root)
+def collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(KEY_ENV, KEY)
-    return root
+    return write_collection(tmp_path, [*labelled(8), NULL])
 
 
 def settings(url: str, share: str = "batch = 0.5", env: str = KEY_ENV) -> str:
@@ -105,17 +89,8 @@ def call(collection: Path, server: Loopback) -> Callable[..., int]:
     return run
 
 
-def the_run(collection: Path) -> Path:
-    (folder,) = (collection / "reports" / "router").iterdir()
-    return folder
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
 def results(collection: Path) -> list[dict[str, Any]]:
-    return lines(the_run(collection) / "results.jsonl")
+    return rows(the_run(collection / "reports") / "results.jsonl")
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -133,23 +108,23 @@ def test_all_calls_go_in_one_batch_at_half_the_price(
     (batch,) = provider.batches
     assert len(batch.calls) == len(set(provider.texts())) == 2 * EACH
     names = {row["batch"] for row in found}
-    events = lines(the_run(collection) / "batches.jsonl")
+    events = rows(the_run(collection / "reports") / "batches.jsonl")
     assert [event["event"] for event in events] == ["sending", "submitted", "ended"]
     assert {event["batch"] for event in events} == names
     assert events[1]["provider_id"] == batch.batch_id
     assert batch.name in (*names, "")
-    manifest = json.loads((the_run(collection) / "manifest.json").read_text("utf-8"))
+    manifest = json.loads((the_run(collection / "reports") / "manifest.json").read_text("utf-8"))
     assert manifest["batch"] is True
     assert manifest["models"][0]["price"]["rates"][0]["input"] == 5
     assert manifest["models"][0]["list_price"]["rates"][0]["input"] == 10
-    past = read_past(str(the_run(collection)), FIELDS)
+    past = read_past(str(the_run(collection / "reports")), FIELDS)
     assert past.batches == {} and past.lost == 0
     # The instrument check was made by itself, at the whole price.
     assert provider.alone == 6
     assert past.usd == pytest.approx((6 + EACH) * 150 * 10 / 1e6)
     assert problems("router-manifest", manifest) == []
     for name, schema in (("attempts", "router-attempt"), ("results", "router-result"), ("batches", "model-batch")):
-        for row in lines(the_run(collection) / f"{name}.jsonl"):
+        for row in rows(the_run(collection / "reports") / f"{name}.jsonl"):
             assert problems(schema, row) == []
     out = capsys.readouterr()
     for text in (*(path.read_text("utf-8", "replace") for path in collection.rglob("*") if path.is_file()), *out):
@@ -228,7 +203,7 @@ def test_a_call_whose_answer_is_damaged_is_made_again_and_its_first_one_counts_a
     assert statuses(collection) == {"finished": 2 * EACH}
     rightly(collection)
     assert [len(batch.calls) for batch in provider.batches] == [2 * EACH, 1]
-    attempts = lines(the_run(collection) / "attempts.jsonl")
+    attempts = rows(the_run(collection / "reports") / "attempts.jsonl")
     (lost,) = [row for row in attempts if row["event"] == "end" and row.get("status") == "provider_error"]
     assert lost["cost_usd"] is None
     (held,) = {
@@ -237,7 +212,7 @@ def test_a_call_whose_answer_is_damaged_is_made_again_and_its_first_one_counts_a
         if row["event"] == "start" and row["key"] == lost["key"] and row["batch"] == lost["batch"]
     }
     each = 150 * 10 / 1e6
-    assert read_past(str(the_run(collection)), FIELDS).usd == pytest.approx((6 + EACH) * each + held)
+    assert read_past(str(the_run(collection / "reports")), FIELDS).usd == pytest.approx((6 + EACH) * each + held)
 
 
 @pytest.mark.slow
@@ -255,7 +230,7 @@ def test_what_failed_or_was_not_reached_costs_nothing_and_is_made_again(
     rightly(collection)
     again = 2 * EACH if protocol == "gemini" and word == "expired" else 2 * EACH - 2
     assert [len(batch.calls) for batch in provider.batches] == [2 * EACH, again]
-    assert read_past(str(the_run(collection)), FIELDS).usd == pytest.approx((6 + EACH) * 150 * 10 / 1e6)
+    assert read_past(str(the_run(collection / "reports")), FIELDS).usd == pytest.approx((6 + EACH) * 150 * 10 / 1e6)
 
 
 def test_a_call_that_always_fails_is_missing_data_after_three_batches(
@@ -338,6 +313,7 @@ def test_batches_are_split_by_number_and_by_size(
     assert max(sizes) <= 4096 + 4000
 
 
+@pytest.mark.slow
 def test_a_server_that_takes_no_more_for_now_gets_smaller_batches_one_after_the_other(
     call: Callable[..., int], provider: BatchProvider, collection: Path
 ) -> None:
@@ -358,6 +334,7 @@ def test_a_server_that_takes_no_more_for_now_gets_smaller_batches_one_after_the_
     assert Counter(provider.texts()).most_common(1)[0][1] == 1
 
 
+@pytest.mark.slow
 def test_the_limit_of_what_may_be_queued_fails_a_batch_after_it_was_taken(
     call: Callable[..., int], provider: BatchProvider, collection: Path
 ) -> None:
@@ -372,7 +349,7 @@ def test_the_limit_of_what_may_be_queued_fails_a_batch_after_it_was_taken(
     done = [len(batch.calls) for batch in provider.batches if batch.over == "completed"]
     assert sum(done) == 2 * EACH and max(done) <= 5
     # What failed as a whole was never begun, and counts nowhere.
-    past = read_past(str(the_run(collection)), FIELDS)
+    past = read_past(str(the_run(collection / "reports")), FIELDS)
     assert past.attempts == 6 + 2 * EACH
     assert past.usd == pytest.approx((6 + EACH) * 150 * 10 / 1e6)
 
@@ -387,7 +364,7 @@ def test_a_batch_that_fails_as_a_whole_ends_the_run_with_its_reason(
     with pytest.raises(AbortedError, match=r"18 calls have no result.*(not parseable|Invalid request)"):
         call(models=f"{protocol}:m")
     assert len(provider.batches) == 1
-    past = read_past(str(the_run(collection)), FIELDS)
+    past = read_past(str(the_run(collection / "reports")), FIELDS)
     assert (past.attempts, past.lost, past.batches) == (6, 0, {})
     # Another day it works, and nothing is as if it had been asked.
     provider.outcome = lambda batch: "completed"
@@ -416,7 +393,7 @@ def test_a_server_that_takes_no_batches_ends_the_run_in_one_line(
         call(models=f"{protocol}:m")
     assert "\n" not in str(raised.value)
     assert provider.batches == []
-    assert read_past(str(the_run(collection)), FIELDS).attempts == 6
+    assert read_past(str(the_run(collection / "reports")), FIELDS).attempts == 6
 
 
 @pytest.mark.slow
@@ -454,7 +431,7 @@ def test_a_batch_that_was_taken_although_nobody_said_so_is_found_and_not_handed_
     assert statuses(collection) == {"finished": 2 * EACH}
     rightly(collection)
     assert broken and len(provider.batches) == 5 + 1
-    assert read_past(str(the_run(collection)), FIELDS).attempts == 6 + 2 * EACH
+    assert read_past(str(the_run(collection / "reports")), FIELDS).attempts == 6 + 2 * EACH
 
 
 @pytest.mark.slow
@@ -475,8 +452,8 @@ def test_a_batch_that_was_never_taken_is_handed_in_again_and_counts_once(
     assert call(models=f"{protocol}:m", caps=("--max-runs", str(6 + 2 * EACH))) == 0
     assert statuses(collection) == {"finished": 2 * EACH}
     assert [len(batch.calls) for batch in provider.batches] == [2 * EACH]
-    assert read_past(str(the_run(collection)), FIELDS).attempts == 6 + 2 * EACH
-    assert [event["event"] for event in lines(the_run(collection) / "batches.jsonl")] == [
+    assert read_past(str(the_run(collection / "reports")), FIELDS).attempts == 6 + 2 * EACH
+    assert [event["event"] for event in rows(the_run(collection / "reports") / "batches.jsonl")] == [
         "sending", "void", "sending", "submitted", "ended",
     ]  # fmt: skip
 
@@ -508,9 +485,9 @@ def test_caps_hold_before_a_batch_is_handed_in(
     call: Callable[..., int], provider: BatchProvider, collection: Path
 ) -> None:
     # Six calls at the whole price are the instrument check; each call in a batch is reserved at half the price.
-    with pytest.raises(AbortedError, match=r"cap of \$0\.0250 leaves no room"):
+    with pytest.raises(AbortedError, match=r"\$0\.0250"):
         call(caps=("--max-budget-usd", "0.025"))
-    past = read_past(str(the_run(collection)), FIELDS)
+    past = read_past(str(the_run(collection / "reports")), FIELDS)
     assert past.usd <= 0.025
     there = results(collection)
     assert 0 < len(there) < 2 * EACH
@@ -567,6 +544,7 @@ def test_a_provider_without_batches_is_refused(
     assert server.seen == []
 
 
+@pytest.mark.slow
 def test_what_is_computed_here_takes_part_as_always(
     call: Callable[..., int], provider: BatchProvider, collection: Path
 ) -> None:
@@ -576,6 +554,7 @@ def test_what_is_computed_here_takes_part_as_always(
     assert [batch.protocol for batch in provider.batches] == ["openai", "anthropic"]
 
 
+@pytest.mark.slow
 def test_a_run_in_batches_is_another_run(call: Callable[..., int], collection: Path, server: Loopback) -> None:
     assert call(reps=1) == 0
     code = group.main(
@@ -586,7 +565,7 @@ def test_a_run_in_batches_is_another_run(call: Callable[..., int], collection: P
     first, second = sorted((collection / "reports" / "router").iterdir())
     assert first.name[-8:] != second.name[-8:]
     alone = next(folder for folder in (first, second) if not (folder / "batches.jsonl").exists())
-    assert all("batch" not in row for row in lines(alone / "results.jsonl"))
+    assert all("batch" not in row for row in rows(alone / "results.jsonl"))
     assert "batch" not in json.loads((alone / "manifest.json").read_text("utf-8"))
     assert group.main(["compare", first.name, second.name, "--config", "skill-health.toml"], standalone_mode=False) == 0
 
@@ -680,10 +659,10 @@ def test_a_batch_that_is_gone_leaves_its_calls_missing_and_paid(
     assert call(models=f"{protocol}:m") in (0, 1)
     assert statuses(collection) == {"provider_error": 2 * EACH}
     assert all(row["cost_usd"] is None and "gone" in row["error"] for row in results(collection))
-    past = read_past(str(the_run(collection)), FIELDS)
+    past = read_past(str(the_run(collection / "reports")), FIELDS)
     held = sum(
         row["reserved_usd"]
-        for row in lines(the_run(collection) / "attempts.jsonl")
+        for row in rows(the_run(collection / "reports") / "attempts.jsonl")
         if row.get("batch") and row["event"] == "start"
     )
     assert past.usd == pytest.approx(6 * 150 * 10 / 1e6 + held)
@@ -693,8 +672,8 @@ def test_an_old_copy_of_a_journal_without_its_batches_counts_them_as_never_hande
     call: Callable[..., int], provider: BatchProvider, collection: Path
 ) -> None:
     assert call() == 0
-    folder = the_run(collection)
-    starts = [row for row in lines(folder / "attempts.jsonl") if row["event"] == "start"]
+    folder = the_run(collection / "reports")
+    starts = [row for row in rows(folder / "attempts.jsonl") if row["event"] == "start"]
     (folder / "attempts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in starts), "utf-8")
     past = read_past(str(folder), FIELDS)
     (batch,) = past.batches.values()

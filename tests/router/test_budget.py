@@ -102,15 +102,18 @@ def test_the_order_in_which_calls_end_changes_no_digit(costs: list[float], order
     assert spent(costs) == spent(shuffled)
 
 
+NO_AMOUNT = "not an amount in dollars"
+
+
 @pytest.mark.parametrize("amount", [-0.01, math.nan, math.inf])
 def test_what_is_no_amount_is_refused(amount: float) -> None:
     budget = Budget(None, None)
-    with pytest.raises(ValueError, match="not an amount in dollars"):
+    with pytest.raises(ValueError, match=NO_AMOUNT):
         budget.reserve(amount)
-    with pytest.raises(ValueError, match="not an amount in dollars"):
+    with pytest.raises(ValueError, match=NO_AMOUNT):
         Budget(None, amount)
     budget.reserve(1.0)
-    with pytest.raises(ValueError, match="not an amount in dollars"):
+    with pytest.raises(ValueError, match=NO_AMOUNT):
         budget.charge(1.0, amount)
     assert (budget.reserved, budget.spent) == (1.0, 0.0)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
-from collections.abc import Callable, Mapping
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from made_collection import commit
 from made_runs import frozen, manifest, prompt, result, values
 from statsmodels.stats.proportion import proportion_confint
 
@@ -21,8 +21,6 @@ from skill_health.router.compare.document import document
 from skill_health.router.runs import RouterRun
 from skill_health.router.scores.judge import read_facts
 from skill_health.text.blocks import as_text
-
-Write = Callable[[Mapping[str, str]], Path]
 
 
 def test_the_shipped_figures_add_up() -> None:
@@ -132,35 +130,30 @@ _models: one, two_
 | p004 | `tables` | 0.08 | `charts` |
 | p003 | `tables` | 0.50 | `charts`, `tables` |
 """
+UNLISTED = "does not list every prompt"
 SKILL = "---\nname: {0}\ndescription: {1}\n---\n\n{2}\n"
 
 
-def repository(write: Write, results: str = RESULTS, earlier: str = EARLIER) -> Path:
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the authors published, in a repository whose last commit is the edit of a description."""
+    root = tmp_path_factory.mktemp("repository")
     digest = hashlib.sha256(PROMPTS.encode()).hexdigest()[:16]
     files = {
         "skills/charts/SKILL.md": SKILL.format("charts", "Draws charts.", "Charts are drawn."),
         "skills/tables/SKILL.md": SKILL.format("tables", "Draw a chart.", "Draw a chart."),
         carry_over.PROMPTS: PROMPTS,
-        carry_over.RESULTS: results.replace("{digest}", digest),
-        carry_over.EARLIER: earlier.replace("{digest}", digest),
+        carry_over.RESULTS: RESULTS.replace("{digest}", digest),
+        carry_over.EARLIER: EARLIER.replace("{digest}", digest),
     }
-    root = write(files)
-    git(root, "init", "-q")
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, "utf-8")
     commit(root)
-    write({"skills/tables/SKILL.md": SKILL.format("tables", "Sorts rows of tables.", "Tables are sorted.")})
+    edited = SKILL.format("tables", "Sorts rows of tables.", "Tables are sorted.")
+    (root / "skills/tables/SKILL.md").write_text(edited, "utf-8")
     commit(root)
     return root
-
-
-def git(root: Path, *words: str) -> None:
-    who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    subprocess.run(["git", *who, *words], cwd=root, check=True, capture_output=True)
-
-
-def commit(root: Path) -> None:
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "one")
 
 
 @pytest.fixture(autouse=True)
@@ -168,10 +161,10 @@ def one_edit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(carry_over, "BEFORE", "HEAD^")
 
 
-def test_figures_are_counted_from_what_was_published(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.slow
+def test_figures_are_counted_from_what_was_published(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(carry_over, "ROUTERS", ("lexical",))
-    root = repository(write)
-    found = carry_over.measure(root)
+    found = carry_over.measure(repository)
     assert (found.published, found.models, found.prompts, found.found, found.skills) == ("2026-01-02", 2, 4, 3, 2)
     # Both find p001 and p003 and lose p004; p002 sounds like the other skill, and only models find it.
     assert [
@@ -183,33 +176,35 @@ def test_figures_are_counted_from_what_was_published(write: Write, monkeypatch: 
         (0, 0, 0),
         (1, 1, 0),
     ]
-    inputs, _ = carry_over.read(root)
+    inputs, _ = carry_over.read(repository)
     now = carry_over.route(inputs.catalogue, inputs.prompts, "description")
     assert now["lexical"].skills == {"charts": 0.5, "tables": 0.5}
 
 
-def test_what_was_not_asked_before_is_neither_won_nor_lost(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.slow
+def test_what_was_not_asked_before_is_neither_won_nor_lost(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(carry_over, "ROUTERS", ("lexical",))
     monkeypatch.setattr(carry_over, "UNASKED", frozenset(("p001",)))
-    assert {each.won for each in carry_over.measure(repository(write)).edits} == {0}
+    assert {each.won for each in carry_over.measure(repository).edits} == {0}
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "why"),
+    ("name", "old", "new", "why"),
     [
-        ("{digest}", "0" * 16, "is not about"),
-        ("_models: one, two_", "", "is not about"),
-        ("| 0.50 |", "| 0.42 |", "does not list every prompt"),
-        ("| p004 | `tables` | 0.17 |", "| p004 | `tables` | 0.67 |", "does not list every prompt"),
-        ("| `tables` | 12/12", "| `others` | 12/12", "other skills"),
+        (carry_over.RESULTS, "fixture sha256-16: `", "fixture sha256-16: `0", "is not about"),
+        (carry_over.RESULTS, "_models: one, two_", "", "is not about"),
+        (carry_over.RESULTS, "| 0.50 |", "| 0.42 |", UNLISTED),
+        (carry_over.RESULTS, "| p004 | `tables` | 0.17 |", "| p004 | `tables` | 0.67 |", UNLISTED),
+        (carry_over.RESULTS, "| `tables` | 12/12", "| `others` | 12/12", "other skills"),
+        (carry_over.EARLIER, "| 0.50 |", "| 0.42 |", UNLISTED),
     ],
 )
-def test_what_does_not_fit_is_refused(write: Write, old: str, new: str, why: str) -> None:
-    assert old in RESULTS
+def test_what_does_not_fit_is_refused(
+    repository: Path, tmp_path: Path, name: str, old: str, new: str, why: str
+) -> None:
+    path = shutil.copytree(repository, tmp_path, dirs_exist_ok=True) / name
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
     with pytest.raises(Failed, match=why):
-        carry_over.read(repository(write, RESULTS.replace(old, new)))
-
-
-def test_the_earlier_results_have_to_fit_as_well(write: Write) -> None:
-    with pytest.raises(Failed, match="does not list every prompt"):
-        carry_over.read(repository(write, earlier=EARLIER.replace("| 0.50 |", "| 0.42 |")))
+        carry_over.read(tmp_path)

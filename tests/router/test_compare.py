@@ -75,6 +75,7 @@ def group(found: dict[str, Any], at: int = 0) -> dict[str, Any]:
     return only
 
 
+@pytest.mark.slow
 def test_the_schemas_are_schemas_and_say_what_their_fields_mean() -> None:
     for name in ("router-manifest", "router-result", "router-attempt", "router-history", "router-comparison"):
         schema = dict(load_schema(name))
@@ -479,6 +480,7 @@ def put(folder: Path, given: dict[str, Any], results: Sequence[RoutingResult]) -
     (place / "results.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_two_models_of_one_run_or_of_two_are_compared_prompt_by_prompt() -> None:
     """The figures are those of the same answers given under one name."""
     base = manifest(prompts(60), models=["maker:one", "maker:two"])

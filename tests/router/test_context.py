@@ -84,6 +84,7 @@ def many(root: Path) -> None:
         (folder / "SKILL.md").write_text(text, "utf-8")
 
 
+@pytest.mark.slow
 def test_a_refusal_says_what_hosts_list_and_what_two_stages_cost(run: Run) -> None:
     many(Path.cwd())
     for n in (0, 1):
@@ -101,6 +102,7 @@ def test_a_refusal_says_what_hosts_list_and_what_two_stages_cost(run: Run) -> No
         run(3000)
 
 
+@pytest.mark.slow
 def test_two_stages_fit_where_one_does_not(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     many(Path.cwd())
     assert run(24_000, "local:m", "--retrieve", "3", "--retriever", "lexical") == 0

@@ -136,6 +136,7 @@ def saved(collection: Path) -> RouterCurve:
     return convert_record(values, RouterCurve)
 
 
+@pytest.mark.slow
 def test_a_curve_over_http_costs_more_as_the_library_grows(
     collection: Path, server: Loopback, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -185,6 +186,7 @@ def test_what_was_stopped_goes_on_and_nothing_is_paid_twice(collection: Path, se
     assert [model.points for model in again.models] == [model.points for model in first.models]
 
 
+@pytest.mark.slow
 def test_a_cap_is_over_all_libraries(collection: Path, server: Loopback, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(AbortedError, match=r"library of 12 skills .*cap"):
         curve("--max-runs", "20", "--sizes", "4,12,24")
@@ -200,6 +202,7 @@ def test_a_dry_run_asks_nothing_and_writes_nothing(
     assert "in all: 60 calls over 4 libraries" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_two_stages_have_a_curve_with_both(collection: Path, server: Loopback) -> None:
     assert (
         curve("--max-runs", "100", "--sizes", "4,24", "--retrieve", "3", "--retriever", "lexical", models="local:m")
@@ -215,6 +218,7 @@ def test_two_stages_have_a_curve_with_both(collection: Path, server: Loopback) -
     assert "retrieved" in as_markdown(blocks(found))
 
 
+@pytest.mark.slow
 def test_the_forms_say_the_same_and_no_markup_comes_from_names(
     collection: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -51,7 +51,7 @@ def deep(levels: int) -> bytes:
 
 @cache
 def bomb(packed: Callable[[bytes], bytes]) -> bytes:
-    return packed(b" " * (64 << 20) + b"{}")
+    return packed(b" " * (16 << 20) + b"{}")
 
 
 def stream(*chunks: bytes, head: bytes = b"transfer-encoding: chunked\r\n") -> bytes:
@@ -75,7 +75,6 @@ def escaped_error(seen: Seen) -> Reaction:
 
 
 DEAR = ("hang", "slow drip", "pause in mid-body", "gzip bomb", "deflate bomb")
-TYPED = [("content-type", "text/html")]
 CASES: dict[str, Case] = {
     "server error": Case(lambda seen: failure(seen, "server_error"), requests=6, error="500 Internal Server Error"),
     "overloaded": Case(lambda seen: failure(seen, "overloaded"), requests=6),
@@ -88,7 +87,7 @@ CASES: dict[str, Case] = {
         limits={"timeout": 0.2},
     ),
     "slow drip": Case(
-        bent(lambda seen, good: good.but(drip=(1, 0.05))), requests=3, error="did not answer in full within 0.3 s",
+        bent(lambda seen, good: good.but(drip=(1, 0.05))), requests=3, error="within 0.3 s",
         limits={"timeout": 0.3},
     ),
     "pause in mid-body": Case(
@@ -102,7 +101,7 @@ CASES: dict[str, Case] = {
         bent(lambda seen, good: good.but(cut=20)), requests=3, error="broke the connection in the middle of its answer"
     ),
     "reset before the answer": Case(
-        lambda seen: Reaction(raw=b"", cut=0), requests=6, error="broke the connection before its answer"
+        lambda seen: Reaction(raw=b"", cut=0), requests=6, error="before its answer"
     ),
     "closed before the answer": Case(
         lambda seen: Reaction(raw=b""), requests=6, error="disconnected without sending a response"
@@ -145,7 +144,7 @@ CASES: dict[str, Case] = {
         error="a key stands twice",
     ),
     "key far inside twice": Case(
-        bent(lambda seen, good: good.but(body=good.body[:-1] + b', "x": [{"a": 1, "a": 2}]}')), error="a key stands twice"
+        bent(lambda seen, good: good.but(body=good.body[:-1] + b', "x": [{"a": 1, "a": 2}]}')), error="stands twice"
     ),
     "JSON list": Case(bent(lambda seen, good: good.but(body=b"[1]")), error="not an object"),
     "JSON of something else": Case(bent(lambda seen, good: good.but(body=b'{"hello": []}')), error="base-url"),
@@ -188,7 +187,7 @@ CASES: dict[str, Case] = {
     "unknown fields": Case(
         lambda seen: answer(seen, TEXT, extra={"new": {"a": [1]}, "service_tier": None}), "finished", text=TEXT
     ),
-    "half of a surrogate pair": Case(
+    "lone surrogate": Case(
         bent(lambda seen, good: good.but(body=good.body.replace(b"fits.", b"fits \\\\ud83d\\ud83d."))), "finished",
         text=TEXT.replace("fits.", "fits \\ud83d\ufffd."),
     ),

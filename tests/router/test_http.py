@@ -606,6 +606,7 @@ def test_a_conversation_needs_no_router() -> None:
         assert server.seen[0].body["system"] == "Be brief."
 
 
+@pytest.mark.slow
 def test_naming_a_protocol_loads_no_client() -> None:
     code = "import sys\nfrom skill_health.bench.providers._load import load_providers\nassert load_providers()\n"
     code += "print(sorted({'httpx', 'asyncio', 'ssl', 'numpy'} & set(sys.modules)))"

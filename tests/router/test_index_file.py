@@ -50,6 +50,7 @@ def unbuilt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "_build", refuse)
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(TEXTS, st.sampled_from(MODES), st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join))
 def test_what_is_read_back_scores_as_what_was_built(texts: list[str], mode: str, prompt: str) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from made_collection import commit, git
 
 from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
@@ -195,17 +195,6 @@ def test_nothing_depends_on_where_it_is_called_from(
     assert load_inputs([".."]) == absolute
 
 
-def git(root: Path, *arguments: str) -> None:
-    subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True)
-
-
-def commit(root: Path) -> None:
-    if not (root / ".git").exists():
-        git(root, "init", "-q")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "x")
-
-
 def at(root: Path, revision: str, *paths: str, config: Config | None = None) -> tuple[str, ...]:
     return catalogue_at(os.path.realpath(root), config or Config(), revision, None, paths).names
 
@@ -277,6 +266,7 @@ def test_links_out_of_the_revision_are_not_followed(write: Write, tmp_path_facto
     assert [skill.name for skill in skills if skill.description] == ["a"]
 
 
+@pytest.mark.slow
 def test_odd_names_large_files_and_other_line_ends(write: Write) -> None:
     root = write(
         {"skills/ä b/SKILL.md": md("a").replace("\n", "\r\n"), "skills/big/SKILL.md": md("big") + "x" * 3_000_000}
@@ -289,11 +279,11 @@ def test_what_is_no_revision(write: Write, tmp_path_factory: pytest.TempPathFact
     root = write(SKILLS)
     commit(root)
     for revision in ("nothing", "HEAD~9", "HEAD:skills", ""):
-        with pytest.raises(UsageError, match="git does not know the revision"):
+        with pytest.raises(UsageError, match=f"'{revision}'"):
             at(root, revision)
-    with pytest.raises(UsageError, match="'--all' is not a git revision"):
+    with pytest.raises(UsageError, match="'--all'"):
         at(root, "--all")
-    with pytest.raises(UsageError, match="is in no git repository"):
+    with pytest.raises(UsageError, match="plain0"):
         at(tmp_path_factory.mktemp("plain"), "HEAD")
 
 

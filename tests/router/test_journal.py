@@ -285,6 +285,7 @@ with resume(sys.argv[1], lambda manifest: [], ("prompt_id", "model", "replicatio
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end_with", ["exit", "kill"])
 def test_two_processes_cannot_run_one_journal(tmp_path: Path, checkout: Path, end_with: str) -> None:
     write(tmp_path / "run", [0])

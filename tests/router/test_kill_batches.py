@@ -9,6 +9,7 @@ import signal
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,18 @@ import pytest
 from batch_server import Batch, BatchProvider, Call
 from callers import KEY, KEY_ENV
 from loopback import PROTOCOLS, Loopback
+from made_collection import labelled, the_run, write_collection
 from nursery import finish, python, rows, wait_until
-from test_batches import EACH, SPOILT, TOPICS, right, settings
+from test_batches import EACH, SPOILT, right, settings
+from thinned import repeated
 
 from skill_health.bench.journal import read_past
+from skill_health.bench.run import desk
 from skill_health.router.runs import FIELDS
 
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
 # Tests see no variable of ours, so it is read before they begin.
-KILLS = int(os.environ.get("SKILL_HEALTH_KILLS", "4"))
+KILLS = int(os.environ.get("SKILL_HEALTH_KILLS", "10"))
 MOST = 7
 CALLS = 2 * EACH
 EACH_USD = 150 * 10 / 1e6 / 2
@@ -83,22 +88,7 @@ def nursery() -> Iterator[subprocess.Popen[str]]:
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("collection")
-    text = "---\nname: {0}-work\ndescription: Sorts {0}. Use when {0} are in a mess.\n---\n# Work\n\nSort.\n"
-    for topic in TOPICS:
-        folder = root / "skills" / f"{topic}-work"
-        folder.mkdir(parents=True)
-        (folder / "SKILL.md").write_text(text.format(topic), "utf-8")
-    prompts = [
-        {
-            "prompt_id": f"p{n}", "prompt": f"sort my {TOPICS[n % 3]} please, number {n}",
-            "expected_primary_skill": f"{TOPICS[n % 3]}-work", "acceptable_secondary_skills": [], "rejected_skills": [],
-            "reason": "About them.",
-        }
-        for n in range(EACH)
-    ]  # fmt: skip
-    (root / "prompts.jsonl").write_text("".join(json.dumps(prompt) + "\n" for prompt in prompts), "utf-8")
-    return root
+    return write_collection(tmp_path_factory.mktemp("collection"), labelled(EACH))
 
 
 class Driver:
@@ -129,8 +119,7 @@ class Driver:
 
     @property
     def folder_of_run(self) -> Path:
-        (found,) = (self.folder / "reports" / "router").iterdir()
-        return found
+        return the_run(self.folder / "reports")
 
     @property
     def reported(self) -> bool:
@@ -177,25 +166,33 @@ def check(driver: Driver, made: BatchProvider, whole: list[dict[str, Any]], kill
     assert KEY not in "".join(path.read_text("utf-8") for path in driver.folder_of_run.iterdir())
 
 
-@pytest.fixture
-def whole(nursery: subprocess.Popen[str], collection: Path, tmp_path: Path, protocol: str) -> tuple[list[Any], int]:
-    """The results of a run that nobody disturbed, and its steps."""
-    made = failing_once()
-    with Loopback(made.react) as server:
-        driver = Driver(nursery, collection, tmp_path / "whole", protocol, server.url)
-        assert driver.run() in (0, 1), driver.said.read_text("utf-8")
-        check(driver, made, driver.results())
-        return driver.results(), driver.steps
+Whole = Callable[[str], tuple[list[dict[str, Any]], int]]
 
 
-@pytest.mark.slow
+@pytest.fixture(scope="module")
+def whole(nursery: subprocess.Popen[str], collection: Path, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    """The results of a run of a protocol that nobody disturbed, and its steps."""
+
+    @cache
+    def run(protocol: str) -> tuple[list[dict[str, Any]], int]:
+        made = failing_once()
+        with Loopback(made.react) as server:
+            driver = Driver(nursery, collection, tmp_path_factory.mktemp("whole"), protocol, server.url)
+            assert driver.run() in (0, 1), driver.said.read_text("utf-8")
+            check(driver, made, driver.results())
+            return driver.results(), driver.steps
+
+    return run
+
+
+@pytest.mark.parametrize("kills", repeated(1, KILLS))
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_killed_at_a_step_and_resumed_the_next_day(
-    nursery: subprocess.Popen[str], collection: Path, tmp_path: Path, protocol: str, whole: tuple[list[Any], int]
+    nursery: subprocess.Popen[str], collection: Path, tmp_path: Path, protocol: str, kills: int, whole: Whole
 ) -> None:
-    results, steps = whole
+    results, steps = whole(protocol)
     points = range(1, steps + 1)
-    for at in points if steps <= KILLS else random.Random(protocol).sample(points, KILLS):
+    for at in points if steps <= kills else random.Random(protocol).sample(points, kills):
         made = failing_once()
         with Loopback(made.react) as server:
             driver = Driver(nursery, collection, tmp_path / str(at), protocol, server.url)
@@ -211,14 +208,19 @@ def test_killed_at_a_step_and_resumed_the_next_day(
             check(driver, made, results, not checked)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(
+    ("protocol", "most"),
+    [
+        pytest.param("openai", 1, marks=pytest.mark.slow),
+        *(pytest.param(protocol, KILLS, marks=pytest.mark.exhaustive) for protocol in PROTOCOLS),
+    ],
+)
 def test_killed_again_and_again(
-    nursery: subprocess.Popen[str], collection: Path, tmp_path: Path, protocol: str, whole: tuple[list[Any], int]
+    nursery: subprocess.Popen[str], collection: Path, tmp_path: Path, protocol: str, most: int, whole: Whole
 ) -> None:
-    results, steps = whole
+    results, steps = whole(protocol)
     draw, kills, run = random.Random(f"{protocol} often"), 0, 0
-    while kills < KILLS:
+    while kills < most:
         run += 1
         made = failing_once()
         with Loopback(made.react) as server:
@@ -244,19 +246,34 @@ sys.exit(main())
 """
 
 
+class OneRun:
+    """A run in batches that processes work on, this one among them."""
+
+    def __init__(self, collection: Path, folder: Path, run_in: Run) -> None:
+        self.collection, self.folder, self.run_in = collection, folder, run_in
+
+    def arguments(self, protocol: str, url: str) -> list[str]:
+        (self.folder / "settings.toml").write_text(settings(url), "utf-8")
+        return [
+            "router", "run", str(self.collection), "--batch", "--config", str(self.folder / "settings.toml"), "--models",
+            f"{protocol}:m", "--reps", "2", "--out", str(self.folder / "reports"), "--max-runs", "60",
+        ]  # fmt: skip
+
+    def start(self, protocol: str, url: str) -> subprocess.Popen[str]:
+        return python(SOON, *self.arguments(protocol, url))
+
+    def go_on(self, protocol: str, url: str, *more: str) -> tuple[int, str]:
+        """The exit code, and what was said on stderr."""
+        done = self.run_in(self.folder, *self.arguments(protocol, url), *more)
+        return done.returncode, done.stderr
+
+
 @pytest.fixture
-def started(collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., subprocess.Popen[str]]:
-    """Starts processes of one run, whose provider is at an address."""
+def one_run(collection: Path, tmp_path: Path, run_in: Run, monkeypatch: pytest.MonkeyPatch) -> OneRun:
     monkeypatch.setenv(KEY_ENV, KEY)
-
-    def start(protocol: str, url: str, *more: str) -> subprocess.Popen[str]:
-        (tmp_path / "settings.toml").write_text(settings(url), "utf-8")
-        return python(
-            SOON, "router", "run", str(collection), "--batch", "--config", str(tmp_path / "settings.toml"), "--models",
-            f"{protocol}:m", "--reps", "2", "--out", str(tmp_path / "reports"), "--max-runs", "60", *more,
-        )  # fmt: skip
-
-    return start
+    for name, value in (("LOOKS", (0.01,)), ("TICK", 0.01), ("SETTLE", 0.1)):
+        monkeypatch.setattr(desk, name, value)
+    return OneRun(collection, tmp_path, run_in)
 
 
 def submitted(folder: Path) -> bool:
@@ -266,32 +283,32 @@ def submitted(folder: Path) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_an_interrupt_leaves_batches_and_another_process_collects_or_cancels_them(
-    started: Callable[..., subprocess.Popen[str]], tmp_path: Path, protocol: str
+    one_run: OneRun, tmp_path: Path, protocol: str
 ) -> None:
     made = BatchProvider(right, looks=10**9)
     with Loopback(made.react) as server:
-        process = started(protocol, server.url)
+        process = one_run.start(protocol, server.url)
         wait_until(lambda: submitted(tmp_path), process)
         process.send_signal(signal.SIGINT)
         code, _, err = finish(process)
         assert code == 130, err
         assert "stopping: 1 batch with the provider go" in err and "--cancel-batches cancels them" in err
-        assert f"interrupted: {CALLS} calls have no result; run the same command again" in err
+        assert f"interrupted: {CALLS} calls" in err
         (batch,) = made.batches
         assert not batch.cancelling
         # Some calls are done by the time that the batch is cancelled: these are paid, and kept.
         made.done = lambda batch, call: right(call) if "please, number 1" in call.text else "canceled"
-        code, _, err = finish(started(protocol, server.url, "--cancel-batches"))
+        code, err = one_run.go_on(protocol, server.url, "--cancel-batches")
         assert code == 3, err
         assert "is being cancelled; what is done is kept, and paid" in err
-        assert f"{CALLS - 2} calls have no result (the batches were cancelled)" in err
+        assert f"{CALLS - 2} calls have no result (the batches" in err
         assert batch.over == "cancelled" and len(made.batches) == 1
-        (folder,) = (tmp_path / "reports" / "router").iterdir()
+        folder = the_run(tmp_path / "reports")
         assert {row["prompt_id"] for row in rows(folder / "results.jsonl")} == {"p1"}
         past = read_past(str(folder), FIELDS)
         assert past.usd == pytest.approx((12 + 2) * EACH_USD)
         made.done, made.looks = None, 1
-        code, _, err = finish(started(protocol, server.url))
+        code, err = one_run.go_on(protocol, server.url)
         assert code in (0, 1), err
         assert len(rows(folder / "results.jsonl")) == CALLS
         assert [len(each.calls) for each in made.batches] == [CALLS, CALLS - 2]
@@ -300,27 +317,25 @@ def test_an_interrupt_leaves_batches_and_another_process_collects_or_cancels_the
 
 @pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_what_somebody_cancels_at_the_provider_is_not_handed_in_again_by_itself(
-    started: Callable[..., subprocess.Popen[str]], tmp_path: Path, protocol: str
-) -> None:
+def test_what_somebody_cancels_at_the_provider_is_not_handed_in_again_by_itself(one_run: OneRun, protocol: str) -> None:
     made = BatchProvider(right, outcome=lambda batch: "cancelled")
     with Loopback(made.react) as server:
-        code, _, err = finish(started(protocol, server.url))
+        code, err = one_run.go_on(protocol, server.url)
         assert code == 3, err
         assert "somebody cancelled a batch at the provider" in err
         assert len(made.batches) == 1
         made.outcome = lambda batch: "completed"
-        assert finish(started(protocol, server.url))[0] in (0, 1)
+        assert one_run.go_on(protocol, server.url)[0] in (0, 1)
         assert [len(each.calls) for each in made.batches] == [CALLS, CALLS]
 
 
 @pytest.mark.slow
-def test_two_processes_do_not_share_a_run(started: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+def test_two_processes_do_not_share_a_run(one_run: OneRun, tmp_path: Path) -> None:
     made = BatchProvider(right, looks=10**9)
     with Loopback(made.react) as server:
-        first = started("openai", server.url)
+        first = one_run.start("openai", server.url)
         wait_until(lambda: submitted(tmp_path), first)
-        code, _, err = finish(started("openai", server.url))
+        code, err = one_run.go_on("openai", server.url)
         assert code == 2 and "is in use by process" in err
         made.looks = 1
         assert finish(first)[0] in (0, 1)

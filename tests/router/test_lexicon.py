@@ -168,6 +168,7 @@ def md(name: str, body: str = "") -> str:
     return f"---\nname: {name}\ndescription: Does {name}.\n---\n{body}\n"
 
 
+@pytest.mark.slow
 def test_references_are_markdown_of_the_skill_and_no_tests(write: Write) -> None:
     root = write({
         "skills/a/SKILL.md": md("a"), "skills/a/more.md": "more of it", "skills/a/deep/last.MD": "last of it",

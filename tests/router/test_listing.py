@@ -132,7 +132,7 @@ def test_every_known_host_lists_a_small_collection_whole() -> None:
         (
             [skill("a"), skill("b", more="disable-model-invocation: true\nname: a\n")],
             "full",
-            "two skills are called 'a'",
+            "'a'",
         ),
     ],
 )

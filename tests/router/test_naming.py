@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable, Mapping
 from itertools import permutations
 from pathlib import Path
 
 import pytest
+from made_collection import commit, git
 
 from skill_health.bench.collection import name_skills
 from skill_health.cli import main
@@ -169,11 +169,12 @@ def test_skills_that_cannot_be_read_are_no_copies(write: Write) -> None:
     root = write({"skills/a/x": "", "more/a/x": "", "skills/b/SKILL.md": md("b", "B."), "prompts.jsonl": prompts("b")})
     for folder in ("skills", "more"):
         (root / folder / "a" / "SKILL.md").symlink_to("nowhere")
-    with pytest.raises(UsageError, match="two skills are called 'a'"):
+    with pytest.raises(UsageError, match="'a'"):
         load_inputs([str(root)], namesakes="refuse")
     assert [skill.name for skill in load_inputs([str(root)]).catalogue.omitted] == ["more:a", "skills:a"]
 
 
+@pytest.mark.slow
 def test_commands_take_the_option(
     write: Write, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -192,15 +193,10 @@ def test_commands_take_the_option(
         assert LEFT_OUT in out + err or command[0] == "check"
 
 
-def git(root: Path, *arguments: str) -> None:
-    subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True)
-
-
+@pytest.mark.slow
 def test_names_at_a_revision_are_those_of_its_plugins(write: Write) -> None:
     root = write({f"pack/{path}": text for path, text in CHATS.items() if path != "skill-health.toml"})
-    git(root, "init", "-q")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "x")
+    commit(root)
     write({"pack/discord/.claude-plugin/plugin.json": '{"name": "chat"}'})
     config = load_config(str(root))
     wanted = ("discord:access", "imessage:access", "imessage:pair")
@@ -216,9 +212,7 @@ def test_the_hook_sees_a_renamed_plugin_and_takes_plain_names(
     words = json.dumps({"prompt_id": "p", "prompt": "Pairs a phone", "expected_primary_skill": "pair"}) + "\n"
     root = write(CHATS | {"prompts.jsonl": words})
     monkeypatch.chdir(root)
-    git(root, "init", "-q")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "x")
+    commit(root)
     write({"imessage/.claude-plugin/plugin.json": '{"name": "phones"}'})
     assert main(["router", "hook"]) == 0
     out = capsys.readouterr().out

@@ -81,15 +81,18 @@ def test_every_page_of_models_is_listed_once_and_sorted(
     assert all(KEY in "".join(seen.headers.values()) for seen in server.seen)
 
 
+NO_LIST = "named no model"
+
+
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
         (Reaction(401, b'{"error": {"message": "no such key"}}'), "no such key"),
         (Reaction(404), "404"),
         (Reaction(body=b"<html>"), "not JSON"),
-        (Reaction(body=b"[]"), "named no model"),
-        (Reaction(body=b'{"data": []}'), "named no model"),
-        (Reaction(body=b'{"data": "many"}'), "named no model"),
+        (Reaction(body=b"[]"), NO_LIST),
+        (Reaction(body=b'{"data": []}'), NO_LIST),
+        (Reaction(body=b'{"data": "many"}'), NO_LIST),
     ],
 )
 def test_what_is_no_list_of_models_is_said_in_one_line(call: Callable[..., str], answer: Reaction, said: str) -> None:

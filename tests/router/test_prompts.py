@@ -215,14 +215,15 @@ def test_csv_holds_families_tags_splits_and_ids() -> None:
     assert (prompt.prompt_id, prompt.family, prompt.tags, prompt.split) == ("7", "f", ("x", "y", "z"), "test")
 
 
+UNNAMED, UNLIKE = "no skill is named", "nothing in it looks like labelled prompts"
 # What is wrong, as the file holds it -> what the one line about it must say.
 BAD: dict[str, tuple[bytes | str, str]] = {
     "an empty file": ("", "x:1: the file is empty; name another file"),
     "blank": (" \n\r\n", "x:1: the file is empty"),
     "utf-16": ("{}".encode("utf-16"), "x:1: the file is UTF-16; save it as UTF-8"),
-    "no prompts at all": ("hello\n", "x:1: nothing in it looks like labelled prompts; what can be read: "),
-    "other JSON": ('{"a": 1}', "nothing in it looks like labelled prompts"),
-    "a list of something else": ('[{"a": 1}]', "nothing in it looks like labelled prompts"),
+    "no prompts at all": ("hello\n", f"x:1: {UNLIKE}; what"),
+    "other JSON": ('{"a": 1}', UNLIKE),
+    "a list of something else": ('[{"a": 1}]', UNLIKE),
     "a missing key": (lines({"prompt_id": "p", "prompt": "x"}), "x:1: expected_primary_skill is missing"),
     "a misspelled key": (lines(PLAN | {"tag": ["a"]}), '"tag" is not a known key; did you mean "tags"?'),
     "an empty prompt": (lines(PLAN | {"prompt": " \t"}), "x:1: prompt is blank"),
@@ -230,8 +231,8 @@ BAD: dict[str, tuple[bytes | str, str]] = {
     "no query": (lines({"skill": "sorting", "should_trigger": True, "prompt": None}), "prompt must be text, not null"),
     "broken JSON": (lines(PLAN)[:-5], "not JSON"),
     "not UTF-8": (lines(PLAN).replace(b"Sort", b"S\xff"), "x:1: bytes that are not UTF-8; save the file as UTF-8"),
-    "not UTF-8 in a list": (FORMS["trigger_queries"].replace(b"Sort", b"S\xff"), "x:1: bytes that are not UTF-8"),
-    "not UTF-8 in CSV": (FORMS["labelled_csv"].replace(b"Sort", b"S\xff"), "x:2: bytes that are not UTF-8"),
+    "not UTF-8 in a list": (FORMS["trigger_queries"].replace(b"Sort", b"S\xff"), "x:1: bytes"),
+    "not UTF-8 in CSV": (FORMS["labelled_csv"].replace(b"Sort", b"S\xff"), "x:2: bytes"),
     "half a surrogate": (lines(PLAN).replace(b"Sort", b"\\ud800"), "x:1: half of a surrogate pair"),
     "deep nesting": (lines(PLAN).replace(b'"p1"', b"[" * 50_000 + b"]" * 50_000), "x:1: nested deeper than 32 levels"),
     "deep nesting in a list": (b'[{"query": ' + b"[" * 50_000 + b"]" * 50_000 + b"}]", "x:1: nested deeper than 32"),
@@ -248,8 +249,8 @@ BAD: dict[str, tuple[bytes | str, str]] = {
     "an id that cannot be printed": (lines(PLAN | {"prompt_id": "a\x1b[2J"}), "is unusable; take up to 200 characters"),
     "an endless id": (lines(PLAN | {"prompt_id": "a" * 300}), "is unusable"),
     "no label": (lines({"query": "x", "skill": "sorting"}), "x:1: the label is missing"),
-    "no skill": (lines({"query": "x", "should_trigger": False}), "x:1: no skill is named"),
-    "true for nobody": (lines({"query": "x", "skill": None, "should_trigger": True}), "x:1: no skill is named"),
+    "no skill": (lines({"query": "x", "should_trigger": False}), f"x:1: {UNNAMED}"),
+    "true for nobody": (lines({"query": "x", "skill": None, "should_trigger": True}), f"x:1: {UNNAMED}"),
     "true, another expected": (lines(ROW | {"expected": "plotting"}), 'true for "sorting", but "plotting" is expected'),
     "true, nobody expected": (lines(ROW | {"expected": None}), "but no skill is expected"),
     "false, the same expected": (lines(ROW | {"should_trigger": False, "expected": "sorting"}), "it is the one expected"),

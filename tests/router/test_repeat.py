@@ -4,45 +4,26 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from made_collection import SPLIT, commit, write_collection
 
 from skill_health import stats
 from skill_health.commands.router import command as group
 from skill_health.core import extras
 from skill_health.core.errors import UsageError
 
-TOPICS = ("invoices", "maps", "recipes")
 Call = Callable[..., int]
 
 
-def git(root: Path, *words: str) -> None:
-    names = ("-c", "user.name=a", "-c", "user.email=a@example.com")
-    subprocess.run(("git", *names, *words), cwd=root, check=True, capture_output=True)
-
-
 @pytest.fixture
-def collection(write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
-    text = "---\nname: {0}-work\ndescription: Sorts {0}. Use when {0} are in a mess.\n---\n# Work\n\nSort.\n"
-    prompts = [
-        {
-            "prompt_id": f"p{n}", "prompt": f"sort my {TOPICS[n % 3]} please, number {n}",
-            "expected_primary_skill": None if n == 5 else f"{TOPICS[n % 3]}-work", "acceptable_secondary_skills": [],
-            "rejected_skills": [], "reason": "About them.", "split": "train" if n < 2 else "test",
-        }
-        for n in range(6)
-    ]  # fmt: skip
-    root = write({
-        **{f"skills/{topic}-work/SKILL.md": text.format(topic) for topic in TOPICS},
-        "prompts.jsonl": "".join(json.dumps(prompt) + "\n" for prompt in prompts), "skill-health.toml": "", ".gitignore": "reports/\n",
-    })  # fmt: skip
-    git(root, "init", "--quiet")
-    git(root, "add", "--all")
-    git(root, "commit", "--quiet", "-m", "a")
+def collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = write_collection(tmp_path, SPLIT)
+    (root / ".gitignore").write_text("reports/\n")
+    commit(root)
     monkeypatch.chdir(root)
     return root
 
@@ -89,6 +70,7 @@ def test_a_repeated_run_has_the_same_bytes(collection: Path, given: tuple[str, .
     assert call("verify", first.name) == call("verify", str(second)) == 0
 
 
+@pytest.mark.slow
 def test_what_the_run_has_settled_cannot_be_given(collection: Path) -> None:
     first = begin("--models", "lexical:tfidf")
     with pytest.raises(UsageError, match="--from settles --seed, --reps"):
@@ -97,6 +79,7 @@ def test_what_the_run_has_settled_cannot_be_given(collection: Path) -> None:
         again("other")
 
 
+@pytest.mark.slow
 def test_what_is_not_as_it_was_is_named_with_the_way_back(collection: Path) -> None:
     first = begin("--models", "lexical:tfidf", "--template", "none")
     commit = json.loads((first / "manifest.json").read_text("utf-8"))["commit"][:12]
@@ -112,6 +95,7 @@ def test_what_is_not_as_it_was_is_named_with_the_way_back(collection: Path) -> N
     assert settled(again(first)) == settled(first)
 
 
+@pytest.mark.slow
 def test_other_prices_do_not_keep_a_run_from_being_repeated(collection: Path) -> None:
     first = begin("--models", "lexical:tfidf")
     prices = '[router.prices."lexical:tfidf"]\ninput = 1.0\noutput = 1.0\n'
@@ -119,6 +103,7 @@ def test_other_prices_do_not_keep_a_run_from_being_repeated(collection: Path) ->
     again(first)
 
 
+@pytest.mark.slow
 def test_a_run_outside_git_or_of_another_version_says_so(collection: Path) -> None:
     first = begin("--models", "lexical:tfidf")
     path = first / "manifest.json"
@@ -186,6 +171,7 @@ def test_a_run_made_without_statistics_is_verified_as_it_was_made(
         call("verify", with_them.name)
 
 
+@pytest.mark.slow
 def test_results_are_what_was_answered(collection: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = begin("--models", "scripted:skill=1")
     capsys.readouterr()
@@ -197,6 +183,7 @@ def test_results_are_what_was_answered(collection: Path, capsys: pytest.CaptureF
     assert "p0/scripted:skill=1/0: finished (" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_every_figure_of_a_report_is_compared(collection: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = begin("--models", "lexical:tfidf")
     path = run / "report.json"
@@ -224,6 +211,7 @@ def test_a_published_run_is_read_back(collection: Path, tmp_path_factory: pytest
         call("release", run.name, str(out / "other"))
 
 
+@pytest.mark.slow
 def test_a_name_in_a_prompt_keeps_a_run_from_being_published(
     collection: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -241,10 +241,13 @@ def test_markdown_tables_have_their_columns() -> None:
         assert sum(line.startswith("|") for line in shown.splitlines()) == sum(len(each) + 1 for each in widths)
 
 
+UNTRUSTED = "Not to be trusted"
+
+
 def test_markdown_says_what_matters() -> None:
     shown = markdown.render(USUAL)
     for part in (
-        "Not to be trusted: the instrument check failed for maker:one", "every answer is none", "## Leaderboard",
+        f"{UNTRUSTED}: the instrument check failed for maker:one", "every answer is none", "## Leaderboard",
         "### Models against each other", "p \\(Holm\\)" if "p \\(Holm\\)" in shown else "p (Holm)", "### By split", "false fire",
         "### Failures and missing calls", "### Position, stability, calibration, length", "### Cost and time", "## Skills",
         "### Recall by model", "## Confusions", "### Matrix of all calls", "### Steals", "### Description gap", "ledger",
@@ -287,7 +290,7 @@ def test_text_says_what_is_missing_or_failed_at_any_width() -> None:
         assert "maker:one: 2 of 10 calls missing: provider_error 1, not_run 1" in shown
         assert "maker:one 8" in shown, "n stands in the leaderboard"
     fine = text.render(report_record(manifest(asked[:7]), results[:7]))
-    assert "no usable answer" not in fine and "missing" not in fine
+    assert "usable" not in fine and "missing" not in fine
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 100, 200])
@@ -296,7 +299,7 @@ def test_text_keeps_to_the_width(width: int) -> None:
         shown = text.render(report, RenderOptions(width=width))
         assert max(map(columns, shown.splitlines())) <= max(width, 40)
     assert "maker:one" in text.render(USUAL, RenderOptions(width=width))
-    assert "Not to be trusted" in text.render(USUAL, RenderOptions(width=width)).replace("\n", " ")
+    assert UNTRUSTED in text.render(USUAL, RenderOptions(width=width)).replace("\n", " ")
 
 
 def test_text_is_coloured_only_when_asked() -> None:
@@ -346,7 +349,7 @@ def test_the_check_is_shown_whatever_it_says() -> None:
     for shown in (markdown, text):
         said = shown.render(report_record(given_, results, passed))
         assert "not checked" not in said and "trusted" not in said
-        assert "Not to be trusted" in shown.render(report_record(given_, results, CHECK))
+        assert UNTRUSTED in shown.render(report_record(given_, results, CHECK))
 
 
 @pytest.mark.slow

@@ -5,27 +5,22 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback import Loopback, Reaction, Seen, answer, ranking
+from loopback import Loopback, Reaction, Seen, answer
+from made_collection import answer_rightly
 from nursery import CHECKOUT, rows
-from test_settle import TOPICS, collection
-
-from skill_health.router.instrument.planted import NAME
+from test_settle import SORTED, collection
 
 MODEL = "m-2026-02-03"
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def right(seen: Seen) -> Reaction:
-    request = seen.text.rpartition("<<<REQUEST")[2]
-    found = [f"{topic}-work" for topic in TOPICS if topic in request]
-    text = ranking(*(found or ([NAME] if "quaffle" in request else ["none"])))
-    return answer(seen, text, model=seen.model)
+    return answer(seen, answer_rightly(seen.text, SORTED), model=seen.model)
 
 
 @pytest.fixture
@@ -35,7 +30,7 @@ def server() -> Iterator[Loopback]:
 
 
 @pytest.fixture
-def run(tmp_path: Path, server: Loopback) -> Run:
+def run(tmp_path: Path, server: Loopback, run_in: Run) -> Run:
     collection(tmp_path / "c")
     lines = (tmp_path / "c/prompts.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "c/prompts.jsonl").write_text("".join(lines[:12]), "utf-8")
@@ -48,12 +43,11 @@ def run(tmp_path: Path, server: Loopback) -> Run:
 
     def made(*more: str, models: str = f"here:{MODEL}", reps: int = 2) -> subprocess.CompletedProcess[str]:
         server.seen.clear()
-        command = [
-            sys.executable, "-m", "skill_health", "router", "run", str(tmp_path / "c"), "--prompts", str(tmp_path / "c/prompts.jsonl"),
-            "--config", str(tmp_path / "s.toml"), "--models", models, "--reps", str(reps), "--out", str(tmp_path / "r"), "--quiet",
-            "--max-runs", "500", "--no-resume", *more,
-        ]  # fmt: skip
-        return subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+        return run_in(
+            CHECKOUT, "router", "run", tmp_path / "c", "--prompts", tmp_path / "c/prompts.jsonl", "--config",
+            tmp_path / "s.toml", "--models", models, "--reps", str(reps), "--out", tmp_path / "r", "--quiet", "--max-runs",
+            "500", "--no-resume", *more,
+        )  # fmt: skip
 
     return made
 
@@ -72,7 +66,9 @@ def results(tmp_path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_only_what_is_new_is_asked_and_the_rest_is_marked(run: Run, server: Loopback, tmp_path: Path) -> None:
+def test_only_what_is_new_is_asked_and_the_rest_is_marked(
+    run: Run, run_in: Run, server: Loopback, tmp_path: Path
+) -> None:
     assert run().returncode == 0
     first, before = last(tmp_path).name, results(tmp_path)
     assert len(asked(server)) == 24
@@ -91,13 +87,17 @@ def test_only_what_is_new_is_asked_and_the_rest_is_marked(run: Run, server: Loop
     again = run("--prompts", str(tmp_path / "more.jsonl"), "--reuse", second, reps=3)
     assert asked(server) == [] and again.returncode == 0
     assert {row["taken_from"] for row in results(tmp_path)} == {first, second}, "who paid is kept"
-    compared = subprocess.run(
-        [
-            sys.executable, "-m", "skill_health", "router", "compare", str(last(tmp_path)), second, "--out", str(tmp_path / "r"),
-            "--config", str(tmp_path / "s.toml"),
-        ],
-        cwd=tmp_path / "c", capture_output=True, text=True, check=False, env={"PYTHONPATH": str(CHECKOUT), "PATH": "/usr/bin:/bin"},
-    )  # fmt: skip
+    compared = run_in(
+        tmp_path / "c",
+        "router",
+        "compare",
+        last(tmp_path),
+        second,
+        "--out",
+        tmp_path / "r",
+        "--config",
+        tmp_path / "s.toml",
+    )
     assert "no evidence of anything" in compared.stdout, compared.stdout + compared.stderr
 
 

@@ -6,14 +6,14 @@ import json
 import random
 import signal
 import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from loopback import Loopback, Reaction, Seen, answer, ranking
 from nursery import CHECKOUT, Nursery, kill_when, nursery_in, rows
 from test_kill import MODELS, PROMPTS, collection
+from thinned import repeated
 
 from skill_health.bench.run.merge import merge_shards
 from skill_health.core.errors import UsageError
@@ -51,32 +51,40 @@ def files_of(out: Path) -> dict[str, bytes]:
     return {name: data for name, data in found.items() if not name.endswith("attempts.jsonl")}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("total", [1, 2, 5, 30])
+@pytest.mark.parametrize(
+    ("total", "more"),
+    [
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in ((1, ()), (2, ()), (4, ("--prompt-ids", "p00,p07")))),
+        pytest.param(30, (), marks=pytest.mark.exhaustive),
+    ],
+)
 def test_the_merged_run_has_the_bytes_of_a_whole_one(
-    nursery: Nursery, collection: Path, tmp_path: Path, total: int
+    nursery: Nursery, collection: Path, tmp_path: Path, total: int, more: tuple[str, ...]
 ) -> None:
-    """Of thirty shards ten have nothing to do."""
-    assert nursery.run(arguments(collection, tmp_path / "whole", models=FREE)) == 0, nursery.err.read_text()
+    """Of four shards two, and of thirty ten have nothing to do."""
+    assert nursery.run(arguments(collection, tmp_path / "whole", *more, models=FREE)) == 0, nursery.err.read_text()
     for number in range(1, total + 1):
-        given = arguments(collection, tmp_path / f"part{number}", "--shard", f"{number}/{total}", models=FREE)
+        given = arguments(collection, tmp_path / f"part{number}", "--shard", f"{number}/{total}", *more, models=FREE)
         assert nursery.run(given) == 0, nursery.err.read_text()
     merge(shards_below(tmp_path), str(tmp_path / "merged"))
     assert files_of(tmp_path / "merged") == files_of(tmp_path / "whole")
 
 
-@pytest.mark.slow
-def test_thirty_kills(nursery: Nursery, collection: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("most_kills", repeated(2, 30))
+def test_kills_of_shards(nursery: Nursery, collection: Path, tmp_path: Path, most_kills: int) -> None:
     draw, kills, rounds = random.Random(7), 0, 0
     assert nursery.run(arguments(collection, tmp_path / "whole")) in (0, 1), nursery.err.read_text()
     whole = [{**row, "duration_ms": None} for row in rows(next((tmp_path / "whole").glob("router/*/results.jsonl")))]
     most = 2 * 2 * PROMPTS // 2 + PROMPTS // 2
-    while kills < 30:
+    while kills < most_kills:
         folder, rounds = tmp_path / str(rounds), rounds + 1
         for number in (1, 2):
             out = folder / f"part{number}"
             given = arguments(collection, out, "--shard", f"{number}/2")
-            while nursery.run(given, kill_when(out, "router/*/results.jsonl", draw, most)) == -signal.SIGKILL:
+            while (
+                kills < most_kills
+                and nursery.run(given, kill_when(out, "router/*/results.jsonl", draw, most)) == -signal.SIGKILL
+            ):
                 kills += 1
             assert nursery.run(given) == 0, nursery.err.read_text()
         merge(shards_below(folder), str(folder / "merged"))
@@ -85,7 +93,9 @@ def test_thirty_kills(nursery: Nursery, collection: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_calls_of_a_server_are_made_once_over_all_shards(collection: Path, tmp_path: Path) -> None:
+def test_calls_of_a_server_are_made_once_over_all_shards(
+    collection: Path, tmp_path: Path, run_in: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
     """A shard with the share of a cap that is not enough says so; what is missing the merged run asks for."""
 
     def react(seen: Seen) -> Reaction:
@@ -93,8 +103,7 @@ def test_calls_of_a_server_are_made_once_over_all_shards(collection: Path, tmp_p
 
     def run(out: Path, *more: str) -> subprocess.CompletedProcess[str]:
         given = arguments(collection, out, "--config", str(tmp_path / "s.toml"), *more, models=("here:m",))
-        command = [sys.executable, "-m", "skill_health", *given, "--reps", "1", "--despite-check"]
-        return subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+        return run_in(CHECKOUT, *given, "--reps", "1", "--despite-check")
 
     with Loopback(react) as server:
         (tmp_path / "s.toml").write_text(

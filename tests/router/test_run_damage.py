@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from made_collection import labelled, write_collection
+from nursery import rows
 
 from skill_health.commands.router import command as group
 from skill_health.core.errors import AbortedError, SkillHealthError, UsageError
@@ -17,20 +19,9 @@ ALL, CHECK = 18, 6
 
 
 @pytest.fixture
-def call(write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
     """`router run` over three skills and six prompts, three times each; errors are raised as they are."""
-    topics = ("invoices", "maps", "recipes")
-    text = "---\nname: {0}-work\ndescription: Sorts {0}. Use when {0} are in a mess.\n---\n# Work\n\nSort.\n"
-    prompts = [
-        {"prompt_id": f"p{n}", "prompt": f"sort my {topics[n % 3]}, number {n}", "skill": f"{topics[n % 3]}-work",
-         "expected_primary_skill": f"{topics[n % 3]}-work"}
-        for n in range(6)
-    ]  # fmt: skip
-    root = write({
-        **{f"skills/{topic}-work/SKILL.md": text.format(topic) for topic in topics},
-        "prompts.jsonl": "".join(json.dumps(prompt) + "\n" for prompt in prompts), "skill-health.toml": "",
-    })  # fmt: skip
-    monkeypatch.chdir(root)
+    monkeypatch.chdir(write_collection(tmp_path, labelled(6)))
 
     def run(*given: str) -> int:
         arguments = ["run", "--models", "scripted:skill=1", "--time", TIME, "--quiet", *given]
@@ -48,10 +39,6 @@ def half(call: Callable[..., int]) -> Path:
     (folder,) = Path("reports/router").iterdir()
     assert len(rows(folder / "results.jsonl")) == 10
     return folder
-
-
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
 def starts(folder: Path) -> int:

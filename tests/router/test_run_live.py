@@ -5,31 +5,27 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from callers import KEY, KEY_ENV
 from loopback import PROTOCOLS, Loopback, Reaction, Seen, answer, failure, ranking
+from made_collection import NULL, answer_rightly, labelled, the_run, write_collection
+from nursery import rows
 
 from skill_health.bench.http import pacing
 from skill_health.bench.journal import read_past
 from skill_health.commands.router import command as group
 from skill_health.core.errors import AbortedError, GateError, SkillHealthError
 from skill_health.core.validation import problems
-from skill_health.router.instrument.planted import NAME
 from skill_health.router.runs import FIELDS
 
-TOPICS = ("invoices", "maps", "recipes")
 React = Callable[[Seen], Reaction]
 
 
 def right(seen: Seen) -> str:
-    """The answer that any sensible model gives."""
-    request = seen.text.rpartition("<<<REQUEST")[2]
-    found = [f"{topic}-work" for topic in TOPICS if topic in request]
-    return ranking(*(found or ([NAME] if "quaffle" in request else ["none"])), rationale=f"Because of {KEY}.")
+    return answer_rightly(seen.text, rationale=f"Because of {KEY}.")
 
 
 def good(seen: Seen) -> Reaction:
@@ -43,23 +39,10 @@ def server() -> Iterator[Loopback]:
 
 
 @pytest.fixture
-def collection(write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPatch) -> Path:
-    text = "---\nname: {0}-work\ndescription: Sorts {0}. Use when {0} are in a mess.\n---\n# Work\n\nSort.\n"
-    prompts = [
-        {
-            "prompt_id": f"p{n}", "prompt": f"sort my {TOPICS[n % 3]} please, number {n}" if n < 8 else "hello",
-            "expected_primary_skill": f"{TOPICS[n % 3]}-work" if n < 8 else None, "acceptable_secondary_skills": [],
-            "rejected_skills": [], "reason": "About them.",
-        }
-        for n in range(9)
-    ]  # fmt: skip
-    root = write({
-        **{f"skills/{topic}-work/SKILL.md": text.format(topic) for topic in TOPICS},
-        "prompts.jsonl": "".join(json.dumps(prompt) + "\n" for prompt in prompts),
-    })  # fmt: skip
-    monkeypatch.chdir(root)
+def collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(KEY_ENV, KEY)
-    return root
+    return write_collection(tmp_path, [*labelled(8), NULL])
 
 
 @pytest.fixture(autouse=True)
@@ -95,15 +78,6 @@ def call(collection: Path, server: Loopback) -> Callable[..., int]:
     return run
 
 
-def the_run(collection: Path) -> Path:
-    (folder,) = (collection / "reports" / "router").iterdir()
-    return folder
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
 def assert_no_key(collection: Path, *texts: str) -> None:
     files = [path for path in collection.rglob("*") if path.is_file()]
     assert len(files) > 5
@@ -118,8 +92,8 @@ def test_all_protocols_answer_and_the_key_is_in_no_file(
 ) -> None:
     models = ",".join(f"{name.replace('_', '-')}:m" for name in PROTOCOLS)
     assert call("--max-runs", "200", models=models) == 0
-    folder = the_run(collection)
-    found = lines(folder / "results.jsonl")
+    folder = the_run(collection / "reports")
+    found = rows(folder / "results.jsonl")
     assert len(found) == 4 * 9 * 2
     assert {row["status"] for row in found} == {"finished"}
     assert {row["cost_usd"] for row in found} == {150 * 10 / 1e6}
@@ -132,13 +106,14 @@ def test_all_protocols_answer_and_the_key_is_in_no_file(
 @pytest.mark.slow
 def test_what_is_written_keeps_the_published_schemas(call: Callable[..., int], collection: Path) -> None:
     assert call("--max-runs", "200", models="openai:m,lexical:tfidf,scripted:skill=1,malformed=0.3") in (0, 1)
-    folder = the_run(collection)
+    folder = the_run(collection / "reports")
     assert problems("router-manifest", json.loads((folder / "manifest.json").read_text("utf-8"))) == []
     for name, schema in (("attempts", "router-attempt"), ("results", "router-result")):
-        for row in lines(folder / f"{name}.jsonl"):
+        for row in rows(folder / f"{name}.jsonl"):
             assert problems(schema, row) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["wrong_key", "no_credit"])
 @pytest.mark.parametrize("after", [pytest.param(0, marks=pytest.mark.slow), 15])
 def test_a_stop_keeps_what_is_done_and_the_run_goes_on_later(
@@ -153,7 +128,7 @@ def test_a_stop_keeps_what_is_done_and_the_run_goes_on_later(
     stop = "auth" if kind == "wrong_key" else "quota"
     with pytest.raises(AbortedError, match=rf"incomplete: \d+ calls have no result \({stop}: ") as caught:
         call("--max-runs", "60")
-    there = lines(the_run(collection) / "results.jsonl")
+    there = rows(the_run(collection / "reports") / "results.jsonl")
     assert len(there) == max(0, after - 6)
     assert len(server.seen) <= after + 4
     out, err = capsys.readouterr()
@@ -161,7 +136,7 @@ def test_a_stop_keeps_what_is_done_and_the_run_goes_on_later(
     assert_no_key(collection, str(caught.value), out, err)
     server.react = good
     assert call("--max-runs", "60") == 0
-    assert len(lines(the_run(collection) / "results.jsonl")) == 18
+    assert len(rows(the_run(collection / "reports") / "results.jsonl")) == 18
     assert Counter(seen.text for seen in server.seen[after + 4 :]).most_common(1)[0][1] <= 2
 
 
@@ -171,7 +146,7 @@ def test_a_model_that_is_gone_is_recorded_and_the_others_go_on(
 ) -> None:
     server.react = lambda seen: failure(seen, "no_model") if seen.model == "gone" else good(seen)
     assert call("--max-runs", "200", models="openai:gone,openai:m") == 1
-    found = Counter((row["model"], row["status"]) for row in lines(the_run(collection) / "results.jsonl"))
+    found = Counter((row["model"], row["status"]) for row in rows(the_run(collection / "reports") / "results.jsonl"))
     assert found == {("openai:gone", "model_unavailable"): 18, ("openai:m", "finished"): 18}
     assert sum(seen.model == "gone" for seen in server.seen) <= 8
 
@@ -182,7 +157,7 @@ def test_a_cap_in_dollars_is_kept_and_a_larger_one_goes_on(
 ) -> None:
     each = 150 * 10 / 1e6
     cap = 0.04
-    with pytest.raises(AbortedError, match=r"leaves no room for another call.*with a larger cap"):
+    with pytest.raises(AbortedError, match=r"\$0\.0400"):
         call("--max-budget-usd", str(cap))
     assert each * len(server.seen) <= cap
     assert "the cap of $0.0400 is below the forecast" in capsys.readouterr().err
@@ -201,7 +176,7 @@ def test_a_failed_check_spends_nothing_more_unless_told_to(
         call("--max-runs", "60")
     assert len(server.seen) == 6
     assert "abstained on all 3 requests" in capsys.readouterr().err
-    raw = [row["raw_text"] for row in lines(the_run(collection) / "attempts.jsonl") if row["event"] == "end"]
+    raw = [row["raw_text"] for row in rows(the_run(collection / "reports") / "attempts.jsonl") if row["event"] == "end"]
     assert raw == [ranking("none")] * 6
     assert call("--max-runs", "60", "--despite-check") == 1
     assert len(server.seen) == 6 + 18, "what was answered in the check is not asked again"
@@ -226,17 +201,21 @@ def test_missing_usage_is_charged_as_reserved_and_has_no_cost(
     call: Callable[..., int], server: Loopback, collection: Path
 ) -> None:
     server.react = lambda seen: answer(seen, right(seen), usage=None)
-    with pytest.raises(AbortedError, match="leaves no room"):
+    with pytest.raises(AbortedError, match=r"\$0\.2000"):
         call("--max-budget-usd", "0.2")
-    found = lines(the_run(collection) / "results.jsonl")
+    found = rows(the_run(collection / "reports") / "results.jsonl")
     assert found
     assert {row["cost_usd"] for row in found} == {None}
-    reserved = [row["reserved_usd"] for row in lines(the_run(collection) / "attempts.jsonl") if row["event"] == "start"]
+    reserved = [
+        row["reserved_usd"]
+        for row in rows(the_run(collection / "reports") / "attempts.jsonl")
+        if row["event"] == "start"
+    ]
     assert 0.15 < sum(reserved) <= 0.2
 
 
 def test_a_price_that_nobody_knows_fails_closed(call: Callable[..., int], server: Loopback, collection: Path) -> None:
-    with pytest.raises(SkillHealthError, match="no price is known for openai:other"):
+    with pytest.raises(SkillHealthError, match="openai:other"):
         call("--max-budget-usd", "1", models="openai:other")
     assert server.seen == []
     assert not (collection / "reports").exists()
@@ -250,11 +229,11 @@ def test_requests_that_broke_off_count_against_the_cap(
     """The server answers and charges each time, though every other answer never arrives."""
     server.react = lambda seen: good(seen).but(cut=20) if seen.number % 2 else good(seen)
     each, cap = 150 * 10 / 1e6, 0.15
-    with pytest.raises(AbortedError, match="leaves no room for another call"):
+    with pytest.raises(AbortedError, match=r"\$0\.1500"):
         call("--max-budget-usd", str(cap))
-    starts = [row for row in lines(the_run(collection) / "attempts.jsonl") if row["event"] == "start"]
+    starts = [row for row in rows(the_run(collection / "reports") / "attempts.jsonl") if row["event"] == "start"]
     assert len(starts) == len(server.seen) > 6
-    spent = read_past(str(the_run(collection)), FIELDS).usd
+    spent = read_past(str(the_run(collection / "reports")), FIELDS).usd
     assert each * len(server.seen) <= spent <= cap
     assert spent + max(row["reserved_usd"] for row in starts) > cap, "the cap was used"
 
@@ -276,7 +255,7 @@ def test_errors_that_nobody_charges_leave_the_budget_whole(
             call("--max-budget-usd", "0.08")
     server.react = good
     assert call("--max-budget-usd", "0.08") == 0
-    assert {row["status"] for row in lines(the_run(collection) / "results.jsonl")} == {"finished"}
+    assert {row["status"] for row in rows(the_run(collection / "reports") / "results.jsonl")} == {"finished"}
 
 
 @pytest.mark.slow
@@ -288,7 +267,7 @@ def test_missing_data_is_asked_again_where_the_run_is_named_and_a_new_run_is_a_n
     server.react = lambda seen: failure(seen, "no_model") if seen.model in gone else good(seen)
     given = ("--max-runs", "200", "--time", "2026-03-01T00:00:00Z")
     assert call(*given, models="openai:gone,openai:m") == 1
-    first = the_run(collection)
+    first = the_run(collection / "reports")
     assert f"calls without an answer: 18; --resume {first.name} retries them" in capsys.readouterr().err
     asked = len(server.seen)
     assert call("--max-runs", "200", "--time", "2026-03-02T00:00:00Z", models="openai:gone,openai:m") == 1
@@ -299,7 +278,7 @@ def test_missing_data_is_asked_again_where_the_run_is_named_and_a_new_run_is_a_n
     asked = len(server.seen)
     assert call(*given, "--resume", first.name, models="openai:gone,openai:m") == 0
     assert Counter(seen.model for seen in server.seen[asked:]) == {"gone": 18 + 6}
-    found = lines(first / "results.jsonl")
+    found = rows(first / "results.jsonl")
     assert (len(found), {row["status"] for row in found}) == (36, {"finished"})
     assert "calls without an answer" not in capsys.readouterr().err
 
@@ -321,14 +300,15 @@ def test_a_folder_that_is_removed_meanwhile_ends_the_run_at_once(
     assert len(server.seen) <= 12 + 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("declared", [True, False])
 def test_thoughts_are_read_over_where_the_provider_declares_them(
     call: Callable[..., int], collection: Path, server: Loopback, declared: bool
 ) -> None:
     server.react = lambda seen: answer(seen, f"<think>Which one?</think>\n{right(seen)}")
     call("--max-budget-usd", "5", "--despite-check", setting="think-tags = true" if declared else "")
-    results = lines(the_run(collection) / "results.jsonl")
+    results = rows(the_run(collection / "reports") / "results.jsonl")
     assert {result["status"] for result in results} == {"finished" if declared else "format_failure"}
-    report = json.loads((the_run(collection) / "report.json").read_text("utf-8"))
+    report = json.loads((the_run(collection / "reports") / "report.json").read_text("utf-8"))
     (model,) = report["models"]
     assert ('"thoughts": 18' in json.dumps(model)) is declared

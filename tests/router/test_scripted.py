@@ -12,7 +12,6 @@ from typing import cast
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from thinned import thinned
 
 from simulators.routers.scripted import SHARES, Script, Scripted, broken, parse_script, right
 from skill_health.config.settings import RouterSettings
@@ -22,7 +21,7 @@ from skill_health.router.routers._load import open_choice, resolve
 from skill_health.router.run.outcome import KINDS, read_answer
 
 NAMES = ("alpha", "beta", "gamma", "delta", "epsilon")
-CALLS = 4000
+CALLS = 2000
 SIGMAS = 4.5
 """How many standard errors a share may be off; the draws are fixed, so that a test passes always or never."""
 
@@ -84,14 +83,13 @@ FIRST_PLACE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("text", "share"), [FIRST_PLACE[6], *(pytest.param(*each, marks=pytest.mark.slow) for each in FIRST_PLACE)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("text", "share"), FIRST_PLACE)
 def test_first_places_are_right_as_often_as_the_formula_says(text: str, share: float) -> None:
     assert near(share_right(text), CALLS, share)
 
 
-@pytest.mark.parametrize(("text", "share"), thinned(FIRST_PLACE, 3))
+@pytest.mark.parametrize(("text", "share"), FIRST_PLACE)
 def test_the_true_probability_averages_to_the_same(text: str, share: float) -> None:
     script = opened(text).script
     mean = sum(right(script, request(number)) for number in range(CALLS)) / CALLS
@@ -151,7 +149,8 @@ def test_abstention_has_a_share_on_either_side() -> None:
     assert near(firsts(opened("skill=0.4"), [request(n, NONE) for n in range(CALLS)]).count(NONE), CALLS, 0.4)
 
 
-@pytest.mark.parametrize(("position", "place"), [("first", 0), pytest.param("last", -1, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("position", "place"), [("first", 0), ("last", -1)])
 def test_bias_goes_to_the_position(position: str, place: int) -> None:
     requests = [request(number) for number in range(CALLS)]
     found = firsts(opened(f"skill=0,bias=0.3,position={position}"), requests)
@@ -255,7 +254,7 @@ MISTAKES = [
     ("0.8", "there is no '0.8'; the keys are skill, "),
     ("skill", "there is no 'skill'; did you mean skill=?"),
     ("skill=high", "skill='high': take a share from 0 to 1"),
-    ("skill=80", "skill='80': take a share from 0 to 1"),
+    ("skill=80", "skill='80': take"),
     ("bias=-0.1", "bias='-0.1': take a share"),
     ("bias=nan", "bias='nan': take a share"),
     ("skill=1,skill=1", "skill is given twice"),

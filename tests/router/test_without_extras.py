@@ -86,6 +86,7 @@ def refusals(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[subp
     return {spec: [next(done) for _ in ASKED] for spec in REFUSED}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "blocked",
     [EVERY, *(pytest.param(each, marks=pytest.mark.slow) for each in (SCIPY, NUMPY))],
@@ -115,6 +116,7 @@ def test_what_is_asked_by_default_and_the_risk_need_no_extra(collection: Path) -
     assert "lexical" in run.stdout + run.stderr and "maps-work" in risk.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", REFUSED)
 def test_what_needs_an_extra_names_it(
     refusals: Mapping[str, list[subprocess.CompletedProcess[str]]], spec: str
