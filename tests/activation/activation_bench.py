@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -108,11 +107,6 @@ class LoadBench:
 
 def prompt_named(name: str, text: str, **more: object) -> Prompt:
     return Prompt(name, text, more.pop("expected", None), **more)  # type: ignore[arg-type]
-
-
-def leftovers(folder: Path) -> list[str]:
-    """Workspaces that are still there."""
-    return [name for name in os.listdir(folder) if name.startswith("job-")]
 
 
 __all__ = ["PROGRAMS", "Habit", "LoadBench", "LoadingServer", "agent_module", "fixture_prompts", "prompt_named"]

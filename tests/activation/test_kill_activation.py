@@ -111,7 +111,7 @@ def kill_often(nursery: Nursery, collection: Path, folder: Path, kills: int, see
     return there
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_run_survives_kills_at_random_moments(nursery: Nursery, collection: Path, tmp_path: Path) -> None:
     there = kill_often(nursery, collection, tmp_path, KILLS, 1, "--reps", "2")
     assert len(there) >= KILLS and sum(0 < count < TRIALS for count in there) >= KILLS // 5

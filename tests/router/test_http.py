@@ -439,7 +439,7 @@ def test_certificates_are_checked() -> None:
         ("http://[2001:4860:4860::8888]", "is not https"),
         ("https://user:hunter2@host.example", "user name or a password"),
         ("https://host.example/v1?key=hunter2", "must end with its path"),
-        ("https://host.example/v1#hunter2", "must end with its path"),
+        ("https://host.example/v1#hunter2", "must end with"),
         ("hunter2", "is not a URL"),
         ("ftp://host.example", "is not a URL"),
         ("https://", "is not a URL"),
@@ -499,7 +499,7 @@ def test_the_vendors_own_key_goes_to_the_vendor_only(protocol: str, name: str, u
 
 @pytest.mark.parametrize("value", ["", "  ", "two words", "kéy", "a\nb", "a\x00b"])
 def test_a_key_that_cannot_be_one(value: str) -> None:
-    with pytest.raises(UsageError, match=f"the environment variable {KEY_ENV} ") as raised:
+    with pytest.raises(UsageError, match=f" {KEY_ENV} ") as raised:
         open_endpoint(Provider("openai", "https://h.example", KEY_ENV), OPENAI, {KEY_ENV: value})
     assert not value.strip() or value not in str(raised.value)
 

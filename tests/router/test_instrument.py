@@ -220,7 +220,7 @@ def test_without_any_answer_there_is_no_verdict() -> None:
         for one in answers(dict.fromkeys(GOOD, "!provider_error"))
     ]
     down = judge_planted("m", "provider", WORLD, errors).findings[0].text
-    assert down.startswith("none of 6 planted requests was answered (provider_error 6): answered 500 \\x1b[2J xxx")
+    assert "(provider_error 6): answered 500 \\x1b[2J xxx" in down
     assert len(down) < 400 and down.isprintable()
     silent = judge_planted("m", "provider", WORLD, [])
     assert not silent.trusted and "nothing was asked" in silent.findings[0].text

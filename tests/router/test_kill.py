@@ -6,7 +6,7 @@ import os
 import random
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -126,13 +126,18 @@ def wait_for_results(out: Path, count: int = 1) -> Path:
 
 
 @pytest.mark.slow
-def test_two_processes_cannot_run_one_journal(collection: Path, tmp_path: Path) -> None:
-    first = start(slow(collection, tmp_path / "out"))
+def test_two_processes_cannot_run_one_journal(
+    collection: Path, tmp_path: Path, run_in: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    given = arguments(
+        collection, tmp_path / "out", "--time", TIME, "--concurrency", "2", models=["scripted:latency=700"]
+    )
+    first = start(given)
     try:
-        folder = wait_for_results(tmp_path / "out")
-        code, _, err = finish(start(slow(collection, tmp_path / "out")))
-        assert code == 2
-        assert f"{folder} is in use by process {first.pid}: wait for it, or stop it" in err
+        folder = wait_for_attempts(tmp_path / "out", 1).parent
+        done = run_in(tmp_path, *given)
+        assert done.returncode == 2
+        assert f"{folder} is in use by process {first.pid}" in done.stderr
     finally:
         first.terminate()
         code, _, err = finish(first)

@@ -334,7 +334,7 @@ def test_what_is_left_out_is_counted_by_reason() -> None:
     rows = [{"prompt": f"p{n}", "expect": f"nobody-{n}"} for n in range(3)]
     raw = "\n".join(map(json.dumps, [*rows, {"prompt": "x"}, {"prompt": "y", "expect": "sorting"}]))
     assert list(count_reasons(read(raw).problems)) == [
-        '3 records left out: no skill of this collection is called "…"',
+        f'3 records left out: {UNKNOWN} "…"',
         "1 record left out: the label is missing",
     ]
     rows = [{"id": "i", "prompt": f"p {n}", "expect": "sorting"} for n in range(4)]

@@ -216,6 +216,7 @@ def test_csv_holds_families_tags_splits_and_ids() -> None:
 
 
 UNNAMED, UNLIKE = "no skill is named", "nothing in it looks like labelled prompts"
+AT_ODDS = "expected and rejected"
 # What is wrong, as the file holds it -> what the one line about it must say.
 BAD: dict[str, tuple[bytes | str, str]] = {
     "an empty file": ("", "x:1: the file is empty; name another file"),
@@ -244,11 +245,11 @@ BAD: dict[str, tuple[bytes | str, str]] = {
         'called "sortin"; correct the name (did you mean "sorting"?), or remove',
     ),
     "none in words": (lines(PLAN | {"expected_primary_skill": "None"}), 'the expected skill is "None"; write null where'),
-    "expected and rejected": (lines(PLAN | {"rejected_skills": ["sorting"]}), '"sorting" is expected and rejected'),
-    "expected and rejected by its folder": (lines(PLAN | {"rejected_skills": ["old-sorting"]}), "expected and rejected"),
+    "expected and rejected": (lines(PLAN | {"rejected_skills": ["sorting"]}), f'"sorting" is {AT_ODDS}'),
+    "expected and rejected by its folder": (lines(PLAN | {"rejected_skills": ["old-sorting"]}), AT_ODDS),
     "an id that cannot be printed": (lines(PLAN | {"prompt_id": "a\x1b[2J"}), "is unusable; take up to 200 characters"),
     "an endless id": (lines(PLAN | {"prompt_id": "a" * 300}), "is unusable"),
-    "no label": (lines({"query": "x", "skill": "sorting"}), "x:1: the label is missing"),
+    "no label": (lines({"query": "x", "skill": "sorting"}), "x:1: the label"),
     "no skill": (lines({"query": "x", "should_trigger": False}), f"x:1: {UNNAMED}"),
     "true for nobody": (lines({"query": "x", "skill": None, "should_trigger": True}), f"x:1: {UNNAMED}"),
     "true, another expected": (lines(ROW | {"expected": "plotting"}), 'true for "sorting", but "plotting" is expected'),

@@ -280,7 +280,7 @@ def test_missing_data_is_asked_again_where_the_run_is_named_and_a_new_run_is_a_n
     assert Counter(seen.model for seen in server.seen[asked:]) == {"gone": 18 + 6}
     found = rows(first / "results.jsonl")
     assert (len(found), {row["status"] for row in found}) == (36, {"finished"})
-    assert "calls without an answer" not in capsys.readouterr().err
+    assert "without an answer" not in capsys.readouterr().err
 
 
 @pytest.mark.slow

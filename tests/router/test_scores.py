@@ -730,9 +730,9 @@ def test_what_has_no_right_answer_is_said_once_and_in_good_grammar() -> None:
     notes = build_report(manifest(asked, template=plan), [])["notes"]
     assert [note.partition(" without ")[0] for note in notes if "right answer" in note] == ["1 prompt", "1 prompt"]
     assert not any("1 prompt have" in note or "1 prompt expect " in note for note in notes)
-    assert not any("The template does not let" in note for note in notes)
+    assert not any("template does not" in note for note in notes)
     no_null = build_report(manifest(asked[:1], template=plan), [])["notes"]
-    assert "The template does not let a model answer that no skill applies." in no_null
+    assert any("template does not" in note for note in no_null)
 
 
 def test_groups_against_all_arrangements() -> None:

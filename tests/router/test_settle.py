@@ -26,6 +26,7 @@ from skill_health.router.scores.judge import RoutingRunFacts, read_facts
 
 SORTED = (*TOPICS, "tickets")
 PROMPTS, REPS = 120, 2
+NOTHING_LOST = "No loss of top-1 beyond"
 
 
 def collection(root: Path) -> None:
@@ -123,7 +124,7 @@ def test_free_routers_leave_nothing_to_settle(sweep: Sweep, tmp_path: Path) -> N
     assert sweep(models="lexical:bm25").returncode == 0
     edit(tmp_path / "c")
     done = sweep("--settle", "0.1", models="lexical:bm25")
-    assert done.returncode == 0 and "No loss of top-1 beyond" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and NOTHING_LOST in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.slow
@@ -132,7 +133,7 @@ def test_what_is_not_settled_is_asked_whole_and_compared(sweep: Sweep, tmp_path:
     edit(tmp_path / "c")
     done = sweep("--settle", "0.01")
     assert done.returncode == 0, done.stderr
-    assert "No loss of top-1 beyond" in done.stdout and done.asked >= REPS * PROMPTS  # type: ignore[attr-defined]
+    assert NOTHING_LOST in done.stdout and done.asked >= REPS * PROMPTS  # type: ignore[attr-defined]
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Sequence
-from itertools import product
+from itertools import cycle
 
 import httpx
 import pytest
@@ -16,7 +16,6 @@ from callers import FakeTime, _key, ask_all, open_model, request  # noqa: F401
 from hypothesis import given
 from hypothesis import strategies as st
 from loopback import PROTOCOLS, Loopback, Reaction, Seen, answer, ranking
-from thinned import thinned
 
 from skill_health.bench.http.connection import ConnectionPerCall
 from skill_health.bench.http.endpoint import Endpoint
@@ -122,7 +121,8 @@ KINDS: dict[str, tuple[Callable[[Seen], Reaction], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "protocol"), thinned(product(KINDS, PROTOCOLS), 3))
+# Connections are the same whatever is spoken over them: each kind has one protocol, and each protocol some kinds.
+@pytest.mark.parametrize(("kind", "protocol"), zip(KINDS, cycle(PROTOCOLS), strict=False))
 def test_every_answer_is_that_of_its_question(kind: str, protocol: str) -> None:
     react, failure = KINDS[kind]
     with Loopback(react) as server:
