@@ -122,7 +122,7 @@ KINDS: dict[str, tuple[Callable[[Seen], Reaction], str]] = {
 
 
 # Connections are the same whatever is spoken over them: each kind has one protocol, and each protocol some kinds.
-@pytest.mark.parametrize(("kind", "protocol"), zip(KINDS, cycle(PROTOCOLS), strict=False))
+@pytest.mark.parametrize(("kind", "protocol"), list(zip(KINDS, cycle(PROTOCOLS), strict=False)))
 def test_every_answer_is_that_of_its_question(kind: str, protocol: str) -> None:
     react, failure = KINDS[kind]
     with Loopback(react) as server:
