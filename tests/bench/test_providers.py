@@ -19,15 +19,7 @@ from loopback import PROTOCOLS, Loopback, answer, ranking
 from skill_health.bench.http.client import read as receive
 from skill_health.bench.http.failures import Failure
 from skill_health.bench.http.fetch import Fetched
-from skill_health.bench.http.messages import (
-    Completion,
-    Conversation,
-    Tool,
-    ToolCall,
-    ToolResult,
-    Turn,
-    Usage,
-)
+from skill_health.bench.http.messages import Completion, Conversation, Tool, ToolCall, ToolResult, Turn, Usage
 from skill_health.bench.providers._load import list_providers, load_provider
 from skill_health.bench.redact import Scrubber
 

@@ -52,13 +52,7 @@ def request(prompt_id: str = "p1", schema: Mapping[str, Any] | None = None) -> R
 
 
 def open_model(
-    protocol: str,
-    url: str,
-    time: FakeTime | None = None,
-    *,
-    key_env: str = KEY_ENV,
-    model: str = MODEL,
-    **limits: Any,
+    protocol: str, url: str, time: FakeTime | None = None, *, key_env: str = KEY_ENV, model: str = MODEL, **limits: Any
 ) -> ProviderRouter:
     """A router of this protocol that asks `url`; `limits` are those of Provider."""
     provider = Provider(protocol, base_url=url, key_env=key_env, **limits)

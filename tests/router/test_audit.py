@@ -93,10 +93,7 @@ CASES: dict[str, tuple[tuple[Prompt, ...], dict[str, str]]] = {
     "another's name": ((Prompt("1", "Use list-sorting for this.", "plotting"),), {}),
     "its name as a word": ((Prompt("1", "I want plotting done.", "plotting"),), {}),
     "its name, marked": ((Prompt("1", "Run /Plotting on it.", "plotting"),), {"names-skill": "warning"}),
-    "its name in words": (
-        (Prompt("1", "List Sorting is what I want.", "list-sorting"),),
-        {},
-    ),
+    "its name in words": ((Prompt("1", "List Sorting is what I want.", "list-sorting"),), {}),
     "its description": (
         (Prompt("1", "The rows of a table are out of order!", "list-sorting"),),
         {"copies-description": "warning"},

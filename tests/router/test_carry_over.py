@@ -172,10 +172,7 @@ def test_figures_are_counted_from_what_was_published(repository: Path, monkeypat
     ] == [("description", 2, 2, 2, 1), ("content", 2, 2, 2, 1)]
     # By the edit, both won p001; by descriptions alone, the name of the skill was enough for the router before.
     assert found.edited == 1
-    assert [(each.won, each.won_by_models, each.lost_by_models) for each in found.edits] == [
-        (0, 0, 0),
-        (1, 1, 0),
-    ]
+    assert [(each.won, each.won_by_models, each.lost_by_models) for each in found.edits] == [(0, 0, 0), (1, 1, 0)]
     inputs, _ = carry_over.read(repository)
     now = carry_over.route(inputs.catalogue, inputs.prompts, "description")
     assert now["lexical"].skills == {"charts": 0.5, "tables": 0.5}

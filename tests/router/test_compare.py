@@ -580,10 +580,7 @@ def test_nothing_of_a_run_is_markup_or_control() -> None:
     other = later(base)
     other["catalogue"][0]["text"] = evil
     found = compared(made(other, [result(evil, ["beta"])]), made(base, [result(evil, [evil])]))
-    for text in (
-        as_text(blocks(found)),
-        as_markdown(blocks(found)),
-    ):
+    for text in (as_text(blocks(found)), as_markdown(blocks(found))):
         assert "\x1b" not in text
         assert "\n# head" not in text
     assert "<b>" not in as_markdown(blocks(found))

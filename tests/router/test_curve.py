@@ -58,8 +58,7 @@ def test_the_seed_draws_the_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "found"),
-    [([], [4, 10, 20, 30]), ([30, 4, 4], [4, 30]), ([3], None), ([31], None), ([5, 31], None)],
+    ("sizes", "found"), [([], [4, 10, 20, 30]), ([30, 4, 4], [4, 30]), ([3], None), ([31], None), ([5, 31], None)]
 )
 def test_sizes_are_what_can_be_made(sizes: list[int], found: list[int] | None) -> None:
     if found is None:

@@ -12,18 +12,7 @@ from pathlib import Path
 import pytest
 from loopback import Loopback, Reaction, Seen, answer, ranking
 from made_collection import TOPICS, labelled, the_run, write_collection
-from nursery import (
-    Nursery,
-    finish,
-    interrupt_twice,
-    kill_when,
-    lines_of,
-    nursery_in,
-    python,
-    rows,
-    start,
-    wait_until,
-)
+from nursery import Nursery, finish, interrupt_twice, kill_when, lines_of, nursery_in, python, rows, start, wait_until
 from thinned import repeated
 
 from skill_health.bench.journal import read_past

@@ -19,14 +19,7 @@ from skill_health.config.settings import Config
 from skill_health.router.inputs import catalogue_at, load_inputs
 from skill_health.router.lexicon import search, term_index
 from skill_health.router.lexicon.fields import read_fields, sections_of
-from skill_health.router.lexicon.search import (
-    DEFAULT,
-    PIVOTED,
-    FieldSearch,
-    fuse,
-    rescale,
-    standardise,
-)
+from skill_health.router.lexicon.search import DEFAULT, PIVOTED, FieldSearch, fuse, rescale, standardise
 from skill_health.router.lexicon.term_index import TermIndex
 from skill_health.router.records import ListedSkill
 

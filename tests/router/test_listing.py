@@ -129,11 +129,7 @@ def test_every_known_host_lists_a_small_collection_whole() -> None:
             "full",
             "0/SKILL.md and 1/SKILL.md (and 2 more such pairs)",
         ),
-        (
-            [skill("a"), skill("b", more="disable-model-invocation: true\nname: a\n")],
-            "full",
-            "'a'",
-        ),
+        ([skill("a"), skill("b", more="disable-model-invocation: true\nname: a\n")], "full", "'a'"),
     ],
 )
 def test_what_cannot_be_listed(skills: list[Skill], listing: str, wanted: str) -> None:

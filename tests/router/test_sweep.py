@@ -22,15 +22,7 @@ from skill_health.core.validation import load_schema, problems
 from skill_health.documents._record import convert_record
 from skill_health.documents.router_manifest import FrozenSelection
 from skill_health.router.compare.comparable import changed_skills
-from skill_health.router.compare.sweep import (
-    SweepBasis,
-    agrees,
-    last_run,
-    mismatch,
-    run_at,
-    run_before,
-    select,
-)
+from skill_health.router.compare.sweep import SweepBasis, agrees, last_run, mismatch, run_at, run_before, select
 from skill_health.router.inputs import catalogue_at, load_inputs
 from skill_health.router.plan.choices import RouterChoices
 from skill_health.router.records import ListedSkill
