@@ -146,7 +146,7 @@ def test_texts_of_others_stay_texts() -> None:
         assert "\x1b" not in said and (form == "text" or "<script>" not in said)
 
 
-@pytest.mark.parametrize("rounds", repeated(12, 120))
+@pytest.mark.parametrize("rounds", repeated(30, 120))
 def test_two_runs_of_the_same_agent_raise_no_alarm_and_intervals_hold_the_truth(rounds: int) -> None:
     """A thousand runs of each kind are in docs/statistics.md; these few fail by chance once in thousands of times."""
     world = simulated.WORLDS[0]
