@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from made_collection import commit, git
+from thinned import thinned
 
 from skill_health.cli import main
 from skill_health.config.settings import RouterSettings
@@ -219,7 +220,7 @@ def test_without_git_or_with_a_broken_one_nothing_passes_silently(
     assert code == 2 and "git is needed" in err
 
 
-@pytest.mark.parametrize("text", [None, "", '{"other": 1}\n'], ids=["no file", "an empty file", "somebody else's file"])
+@pytest.mark.parametrize("text", thinned([None, "", '{"other": 1}\n'], 3))
 def test_without_prompts_there_is_nothing_to_check(text: str | None, repository: Repository, hook: Hook) -> None:
     (repository.root / "prompts.jsonl").unlink()
     if text:
