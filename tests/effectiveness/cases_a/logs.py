@@ -1,6 +1,6 @@
 """Right and wrong answers to the tasks about logs (003, 004) and about a history (007).
 
-Each function changes a workspace that the oracle has left (see Workspace in test_fixture_tasks_a.py).
+Each function changes a workspace that the oracle has left (see Workspace in fixture_verifiers.py).
 """
 
 from __future__ import annotations

@@ -1,88 +1,13 @@
-"""The negative controls of fixtures/tasks: right results pass in every form that the task allows, near misses fail."""
+"""The negative controls (016 to 020): right results in every form that a task allows, and near misses."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
-
-import pytest
-
-TASKS = Path(__file__).resolve().parents[2] / "fixtures" / "tasks"
-NAMES = (
-    "016-parish-dates", "017-label-program", "018-scanned-letters", "019-imported-press", "020-museum-crates",
-)  # fmt: skip
-
-
-@dataclass
-class Judged:
-    passed: bool
-    reward: float
-    files: dict[str, bytes] = field(default_factory=dict)
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-
-
-def run(script: Path, workspace: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    clean = {"PATH": f"{Path(sys.base_prefix, 'bin')}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8", **environment}
-    command = ["bash", str(script)]
-    return subprocess.run(command, cwd=workspace, env=clean, capture_output=True, text=True, timeout=600, check=False)
-
-
-def verify(name: str, workspace: Path) -> Judged:
-    folder = workspace.with_name(f"{workspace.name}-rewards")
-    folder.mkdir(exist_ok=True)
-    before = contents(workspace)
-    done = run(TASKS / name / "verify.sh", workspace, VERIFIER_DIR=str(folder))
-    assert contents(workspace) == before
-    assert done.stderr == ""
-    reward = json.loads((folder / "reward.json").read_text("utf-8"))["reward"]
-    assert (folder / "notes.txt").read_text("utf-8").strip()
-    shutil.rmtree(folder)
-    return Judged(done.returncode == 0, reward, before)
-
-
-def begin(name: str, workspace: Path) -> Path:
-    shutil.copytree(TASKS / name / "starting", workspace)
-    return workspace
-
-
-def solve(name: str, workspace: Path) -> Path:
-    done = run(TASKS / name / "oracle" / "solve.sh", begin(name, workspace))
-    assert (done.returncode, done.stderr) == (0, "")
-    return workspace
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_oracle_passes_and_nothing_done_fails(name: str, tmp_path: Path) -> None:
-    end, start = solve(name, tmp_path / "end"), begin(name, tmp_path / "start")
-    for _ in range(3):
-        judged, nothing = verify(name, end), verify(name, start)
-        assert (judged.passed, judged.reward) == (True, 1)
-        assert (nothing.passed, nothing.reward) == (False, 0)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_verifier_works_without_a_folder_for_rewards(name: str, tmp_path: Path) -> None:
-    assert run(TASKS / name / "verify.sh", solve(name, tmp_path / "end")).returncode == 0
-    assert run(TASKS / name / "verify.sh", begin(name, tmp_path / "start")).returncode == 1
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_metadata_say_negative_control(name: str) -> None:
-    data = json.loads((TASKS / name / "metadata.json").read_text("utf-8"))
-    assert data["target_skill"] == "none" and data["category"] == "negative-control"
-    assert (TASKS.parent / "skills" / data["irrelevant_skill"] / "SKILL.md").is_file()
-    assert name == f"{data['id']}-{data['slug']}"
-
+from typing import Any
 
 Change = Callable[[Path], object]
 
@@ -142,13 +67,13 @@ def split(line: str) -> tuple[str, str]:
 DATES, PROGRAM, SCANS, METRIC, CRATES = "dates.txt", "labels.py", "scans", "metric.txt", "packing.txt"
 JULE, SECOND, TIM = (f"{SCANS}/2025-03-09_moeller_0{number}.txt" for number in (1, 2, 3))
 
-RIGHT: dict[str, dict[str, Change]] = {
-    "016-parish-dates": {
+RIGHT_WAYS: dict[str, dict[str, Change]] = {
+    "016": {
         "a tab and a dot": sub(DATES, r"^(\d+) ", r"\1.\t", 0),
         "no newline at the end": sub(DATES, r"\n\Z", ""),
         "a blank line between generations": sub(DATES, r"^(9 )", r"\n\1"),
     },
-    "017-label-program": {
+    "017": {
         "an escape for the tab": sub(PROGRAM, r'"\t\|\t"', r'"\\t|\\t"'),
         "a comment wrapped elsewhere": sub(PROGRAM, r" the\n# cold room\.", "\n# the cold room."),
         "a continued line with two spaces": sub(
@@ -161,18 +86,18 @@ RIGHT: dict[str, dict[str, Change]] = {
             'name, shelf = row["name"], row["shelf"]\n    cents, grams = int(row["cents"]), int(row["grams"] or 0)',
         ),
     },
-    "018-scanned-letters": {
+    "018": {
         "a note of what was done, beside the folder": put("done.md", "All renamed.\n"),
         "another time stamp": lambda workspace: os.utime(workspace / JULE, (0, 0)),
     },
-    "019-imported-press": {
+    "019": {
         "a decimal comma": sub(METRIC, r"(\d)\.(\d)", r"\1,\2", 0),
         "a real minus, the other micro, no-break spaces": both(
             sub(METRIC, "-25", "\u221225"), sub(METRIC, "µ", "\u03bc"), sub(METRIC, " kg", "\u00a0kg", 0)
         ),
         "a plus-minus sign for the tolerance": sub(METRIC, r", tolerance 2\.8 K", " ± 2.8 K"),
     },
-    "020-museum-crates": {
+    "020": {
         "the crates and their pieces the other way round": rewrite(
             CRATES, lambda lines: [f"{' '.join(line.split()[::-1])}\n" for line in lines[::-1]]
         ),
@@ -186,8 +111,8 @@ RIGHT: dict[str, dict[str, Change]] = {
     },
 }
 
-WRONG: dict[str, dict[str, Change]] = {
-    "016-parish-dates": {
+NEAR_MISSES: dict[str, dict[str, Change]] = {
+    "016": {
         "the days of the old calendar": sub(DATES, "1701-01-05", "1700-12-25"),
         "ten days after 1700 as well": sub(DATES, "1719-02-06", "1719-02-05"),
         "a leap day that is none": sub(DATES, "1700-03-11", "1700-03-10"),
@@ -202,7 +127,7 @@ WRONG: dict[str, dict[str, Change]] = {
         "sorted backwards": rewrite(DATES, lambda lines: lines[::-1]),
         "a day twice": rewrite(DATES, lambda lines: [*lines, lines[-1]]),
     },
-    "017-label-program": {
+    "017": {
         "the tab inside the text became spaces": sub(PROGRAM, r'"\t\|\t"', '"    |    "'),
         "double quotes around a double quote": sub(PROGRAM, r"'Bread and \"Brötchen\"'", r'"Bread and \\"Brötchen\\""'),
         "a line too long": sub(PROGRAM, r"the\n# cold room\.", "the cold room."),
@@ -220,7 +145,7 @@ WRONG: dict[str, dict[str, Change]] = {
         "a program that does not end": sub(PROGRAM, r"^    return 0$", "    while True: pass"),
         "no program any more": put(PROGRAM, "def main(:\n"),
     },
-    "018-scanned-letters": {
+    "018": {
         "ordered by the old names, not the pages": both(
             move(JULE, f"{SCANS}/x"), move(SECOND, JULE), move(f"{SCANS}/x", SECOND)
         ),
@@ -240,7 +165,7 @@ WRONG: dict[str, dict[str, Change]] = {
             (workspace / TIM).symlink_to("../kept"),
         ),
     },
-    "019-imported-press": {
+    "019": {
         "half to even": sub(METRIC, "191 mm", "190 mm"),
         "a difference converted like a temperature": sub(METRIC, r"5\.0 K", "-12.8 K"),
         "the tolerance converted like a temperature": sub(METRIC, r"2\.8 K", "-15.0 K"),
@@ -251,7 +176,7 @@ WRONG: dict[str, dict[str, Change]] = {
         "imperial gallons": sub(METRIC, r"6\.62", "7.96"),
         "the metric line left out": sub(METRIC, r"^Speed.*\n", ""),
     },
-    "020-museum-crates": {
+    "020": {
         "eight crates": rewrite(CRATES, lambda lines: [*lines[:-1], *(f"{each}\n" for each in split(lines[-1]))]),
         "a piece left behind": sub(CRATES, r"\bloom ?", ""),
         "a piece in two crates": sub(CRATES, r"\bloom\b", "loom press"),
@@ -264,30 +189,11 @@ WRONG: dict[str, dict[str, Change]] = {
 }
 
 
-def cases(kind: dict[str, dict[str, Change]]) -> list[object]:
-    return [
-        pytest.param(name, change, id=f"{name[:3]}: {title}")
-        for name, changes in kind.items()
-        for title, change in changes.items()
-    ]
+def named(cases: dict[str, Change]) -> list[Any]:
+    for name, change in cases.items():
+        change.__name__ = name
+    return list(cases.values())
 
 
-def test_every_task_has_its_cases() -> None:
-    assert all(len(RIGHT[name]) >= 2 and len(WRONG[name]) >= 3 for name in NAMES)
-
-
-@pytest.mark.parametrize(("name", "change"), cases(RIGHT))
-def test_another_right_way_passes(name: str, change: Change, tmp_path: Path) -> None:
-    workspace = solve(name, tmp_path / "workspace")
-    change(workspace)
-    judged = verify(name, workspace)
-    assert (judged.passed, judged.reward) == (True, 1)
-
-
-@pytest.mark.parametrize(("name", "change"), cases(WRONG))
-def test_a_near_miss_fails(name: str, change: Change, tmp_path: Path) -> None:
-    workspace = solve(name, tmp_path / "workspace")
-    change(workspace)
-    judged = verify(name, workspace)
-    assert not judged.passed
-    assert 0 <= judged.reward < 1
+RIGHT = {task: named(cases) for task, cases in RIGHT_WAYS.items()}
+WRONG = {task: named(cases) for task, cases in NEAR_MISSES.items()}
