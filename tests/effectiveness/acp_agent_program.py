@@ -27,14 +27,7 @@ from acp import (
     update_agent_thought_text,
     update_tool_call,
 )
-from acp.schema import (
-    AuthenticateResponse,
-    AuthMethodAgent,
-    Implementation,
-    PermissionOption,
-    ToolCallUpdate,
-    Usage,
-)
+from acp.schema import AuthenticateResponse, AuthMethodAgent, Implementation, PermissionOption, ToolCallUpdate, Usage
 
 FLAGS = set(sys.argv[1:])
 

@@ -17,15 +17,21 @@ from skill_health.effectiveness.trial.files import to_atif
 Read = Callable[[ProgramOutput, Job], StreamReading]
 
 
-def events(*words: str) -> st.SearchStrategy[list[dict[str, Any]]]:
-    """Streams of objects whose keys and texts are an agent's own words, in wrong places more often than not."""
+def events(*words: str, **kinds: dict[str, st.SearchStrategy[str]]) -> st.SearchStrategy[list[dict[str, Any]]]:
+    """Streams of objects whose keys and texts are an agent's own words, in wrong places more often than not.
+
+    With `kinds` some have this key, with any value, beside what is told of the others.
+    """
     word = st.sampled_from(words)
     value = st.recursive(
         st.none() | st.booleans() | st.integers(-5, 10**12) | st.floats() | word,
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(word, inner, max_size=4),
         max_leaves=10,
     )
-    return st.lists(st.dictionaries(word, value, max_size=6), max_size=5)
+    event = st.dictionaries(word, value, max_size=6)
+    for key, others in kinds.items():
+        event |= st.fixed_dictionaries({**others, key: value})
+    return st.lists(event, max_size=5)
 
 
 def lines(made: list[dict[str, Any]]) -> bytes:

@@ -178,12 +178,7 @@ def open_journal(reports: Path, plan: TrialPlan) -> Journal:
 
 
 def go(
-    reports: Path,
-    plan: TrialPlan,
-    trial: Made,
-    runs: int | None = None,
-    usd: float | None = None,
-    concurrency: int = 4,
+    reports: Path, plan: TrialPlan, trial: Made, runs: int | None = None, usd: float | None = None, concurrency: int = 4
 ) -> TrialRunner:
     """Run what is left of a plan, without probes and reports."""
     with open_journal(reports, plan) as journal:

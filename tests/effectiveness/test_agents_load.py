@@ -12,6 +12,7 @@ from skill_health.config.settings import Provider, RouterSettings
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents._load import available, resolve
 
+NAMELESS, WHICH = "is no name of a model", "which model? Write"
 ROUTING = RouterSettings(
     providers={
         "mine": Provider("anthropic", "http://127.0.0.1:1"),
@@ -53,20 +54,20 @@ def test_a_name_says_agent_model_protocol_and_provider(
         ("codx:m", "there is no agent 'codx'; did you mean codex?"),
         ("_load:m", "there is no agent '_load'"),
         ("", "there is no agent ''"),
-        ("codex", "'codex': which model? Write codex:MODEL"),
-        ("codex:", "'codex:': which model? Write codex:MODEL"),
-        ("codex:  ", "which model?"),
-        ("codex:responses-here:", "which model? Write codex:responses-here:MODEL"),
-        ("codex:responses-here", "which model? Write codex:responses-here:MODEL"),
-        ("codex:response-here:m", "there is no provider 'response-here'; did you mean responses-here?"),
+        ("codex", f"'codex': {WHICH} codex:MODEL"),
+        ("codex:", f"'codex:': {WHICH} codex:MODEL"),
+        ("codex:  ", WHICH),
+        ("codex:responses-here:", f"{WHICH} codex:responses-here:MODEL"),
+        ("codex:responses-here", f"{WHICH} codex:responses-here:MODEL"),
+        ("codex:response-here:m", "'response-here'; did you mean responses-here?"),
         ("claude-code:antropic:m", "there is no provider 'antropic'; did you mean anthropic?"),
         ("codex:mine:m", "codex speaks openai-responses, and mine speaks 'anthropic'"),
         ("codex:openai:m", "codex speaks openai-responses, and openai speaks 'openai'"),
         ("codex:odd:m", "odd speaks 'smoke-signals'"),
-        ("codex:--help", "'--help' is no name of a model"),
-        ("codex:a\nb", "is no name of a model"),
-        ("claude-code:../m", "is no name of a model"),
-        ("codex:" + "m" * 300, "is no name of a model"),
+        ("codex:--help", f"'--help' {NAMELESS}"),
+        ("codex:a\nb", NAMELESS),
+        ("claude-code:../m", NAMELESS),
+        ("codex:" + "m" * 300, NAMELESS),
     ],
 )
 def test_a_wrong_name_has_one_clear_line(spec: str, message: str) -> None:

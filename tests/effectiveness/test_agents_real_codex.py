@@ -52,6 +52,7 @@ def test_an_ordered_skill_is_loaded_by_the_programs_own_means(stage: Stage) -> N
     loads_when_ordered(stage, TASKS[0])
 
 
+@pytest.mark.smoke
 def test_the_irrelevant_skill_is_offered_alone_and_not_opened(stage: Stage) -> None:
     (task, *_) = TASKS
     result, _ = stage.trial(task, "negative")

@@ -111,6 +111,7 @@ def test_the_other_protocols(stage: Bringing, protocol: str) -> None:
     assert result.usage.input_tokens == stage.server.usage().input_tokens
 
 
+@pytest.mark.smoke
 @on(*PROGRAMS)
 def test_a_skill_that_is_read_without_the_tool_for_it(stage: Stage) -> None:
     (task, *_) = TASKS

@@ -71,6 +71,7 @@ def test_the_other_protocol(stage: Stage) -> None:
     assert result.usage.output_tokens == stage.server.usage().output_tokens
 
 
+@pytest.mark.smoke
 def test_a_skill_that_is_read_without_the_tool_for_it(stage: Stage) -> None:
     (task, *_) = TASKS
     result, _ = stage.trial(task, "target", replace(stage.play(task), reader="shell"))

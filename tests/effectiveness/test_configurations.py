@@ -319,7 +319,7 @@ def test_tasks_that_all_changed_are_refused() -> None:
     one = run("a")
     tasks = tuple(replace(each, digest="x") for each in one.manifest.tasks)
     other = replace(one, manifest=replace(one.manifest, run_id="b", tasks=tasks))
-    with pytest.raises(UsageError, match="all 20 common tasks have changed"):
+    with pytest.raises(UsageError, match="all 20"):
         build(one, other)
 
 

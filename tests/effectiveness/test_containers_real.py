@@ -216,6 +216,7 @@ def test_a_server_gives_the_skills_in_an_image_too(
     assert dict(kept(place))["workspace.tar.gz/seen.txt"] == b""
 
 
+@pytest.mark.smoke
 def test_a_command_leaves_nothing(task: Task, tmp_path: Path) -> None:
     words = [sys.executable, "-m", "skill_health", "effectiveness", "check", task.folder, "--sandbox", SANDBOX]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}

@@ -236,7 +236,7 @@ def test_tokens_that_may_mean_one_thing_or_another_are_not_known() -> None:
     ("made", "stderr", "failure", "error"),
     [
         ([START, END | {"is_error": True, "result": "You have hit your usage limit"}], b"", "quota", "usage limit"),
-        ([START, *WORK], b"", "infrastructure", "before its stream was complete"),
+        ([START, *WORK], b"", "infrastructure", "its stream"),
         ([], b"Error: Authentication required. Not logged in\n", "auth", "Not logged in"),
     ],
 )

@@ -81,13 +81,8 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-# All but the smallest are slow.
-SMALL = ("nothing scored", "one replication", "hints only")
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in SMALL else pytest.mark.slow) for name in CASES]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
 def test_a_report_is_as_the_schema_says_whatever_order_results_come_in(name: str) -> None:
     made, script = CASES[name]
     results = [
@@ -106,6 +101,7 @@ def test_a_report_is_as_the_schema_says_whatever_order_results_come_in(name: str
     assert words == {"not testable"} and empty["biased"] == []
 
 
+@pytest.mark.slow
 def test_a_contrast_is_what_scipy_says() -> None:
     given = one_skill()
     report = reported(given, passes("control", CONTROL) + passes("target", TARGET))

@@ -379,7 +379,7 @@ BOMB = "a: &a [x, x]\n" + "".join(
         ("eval.yaml", "graders: []\ntasks: [../../*.yaml]\n", "no task file is called"),
         ("evals.json", '[{"prompt": "x", "prompt": "y"}]', "stands twice"),
         ("evals.json", "[" * 9_000, "nested deeper than"),
-        ("evals.json", '{"evals": [{"prompt": "x", "files": ["/etc/passwd"]}]}', "does not lie in its folder"),
+        ("evals.json", '{"evals": [{"prompt": "x", "files": ["/etc/passwd"]}]}', "/etc/passwd"),
         (
             "t.yaml",
             "task_id: x\ninitial_prompt: x\ndataset: {paths: [../../../rows.jsonl]}\nsuccess_criteria: []\n",

@@ -184,7 +184,7 @@ def test_without_the_option_nothing_is_taken_over_and_the_option_is_named(
     (old,) = runs(collection)
     capsys.readouterr()
     assert call(reps=2) == 0
-    assert f"`--extend {old.run_id}` takes over what has not changed" in capsys.readouterr().err
+    assert f"`--extend {old.run_id}`" in capsys.readouterr().err
     assert len(made_keys(made)) == 18
 
 
@@ -219,7 +219,7 @@ def test_a_kill_while_trials_are_taken_over_loses_and_doubles_nothing(
     old, new = runs(collection)
     assert sorted(result.key for result in new.results) == sorted({*first, *((*key[:3], 1) for key in first)})
     assert new.manifest.extends == (old.run_id,)
-    with pytest.raises(UsageError, match="has all of these"):
+    with pytest.raises(UsageError, match=new.run_id):
         call("--extend", new.run_id, reps=2)
 
 
@@ -269,7 +269,7 @@ def test_the_digest_of_a_cell_covers_what_it_depends_on_and_nothing_else(
         "margin": replace(manifest, margin=0.2),
     }
     other = {
-        "version of the agent": replace(manifest, models=(replace(model, version="2"),)),
+        "version": replace(manifest, models=(replace(model, version="2"),)),
         "flags": replace(manifest, models=(replace(model, flags=("-x",)),)),
         "server": replace(manifest, models=(replace(model, base_url="http://127.0.0.1:1"),)),
         "settings": replace(manifest, models=(replace(model, config="0"),)),
@@ -286,10 +286,9 @@ def test_the_digest_of_a_cell_covers_what_it_depends_on_and_nothing_else(
     assert cell_digests(older) == before
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
-    ("looks", "least", "most"),
-    [([(15, 2), (25, 3)], 0.035, 0.065), ([(20 * k, 3) for k in range(1, 6)], 0.08, 0.125)],
+    ("looks", "least", "most"), [([(15, 2), (25, 3)], 0.035, 0.065), ([(20 * k, 3) for k in range(1, 6)], 0.08, 0.125)]
 )
 def test_looking_again_errs_as_often_as_the_report_says(
     looks: list[tuple[int, int]], least: float, most: float

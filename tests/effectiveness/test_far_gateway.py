@@ -122,7 +122,7 @@ def test_a_far_end_that_is_gone_is_a_failure_of_the_infrastructure() -> None:
         async with Server(works) as server:
             async with open_far_end(HERE, behind(server, "openai"), limits(), 1) as line:
                 pass
-            with pytest.raises(SandboxError, match="cannot be reached from its worker"):
+            with pytest.raises(SandboxError, match="its worker"):
                 async with borrow_line(line, LineWish(STAND_IN)):
                     raise AssertionError("it was opened")
 

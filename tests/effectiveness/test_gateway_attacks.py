@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import re
 from itertools import count
 from types import SimpleNamespace
 from typing import Any
@@ -106,9 +107,7 @@ REACHING = [
 @pytest.mark.parametrize(("protocol", "more"), REACHING, ids=lambda value: json.dumps(value)[:60])
 def test_what_makes_the_provider_reach_elsewhere_or_costs_more(protocol: str, more: dict[str, Any]) -> None:
     body = {**asking(protocol), **more}
-    assert "is not allowed in a trial" in why_not(protocol, body) or "are not allowed in a trial" in why_not(
-        protocol, body
-    )
+    assert re.search("(is|are) not allowed in a trial", why_not(protocol, body))
 
 
 def test_each_provider_refuses_something() -> None:
@@ -168,10 +167,10 @@ def test_such_a_call_is_refused_and_said(protocol: str) -> None:
             answer = await ask(gateway, protocol, body=asking(protocol) | {"tools": tools})
             assert (await ask(gateway, protocol)).status_code == 200
         assert (answer.status_code, answer.headers["x-should-retry"]) == (400, "false")
-        assert "only tools that the agent itself runs are" in answer.json()["error"]["message"]
         seen = gateway.seen
         assert (len(server.got), seen.requests, seen.answered, seen.refused, seen.errors) == (1, 1, 1, 1, 0)
-        assert "is not allowed in a trial" in seen.trouble and seen.barred == seen.trouble
+        assert "'googlesearch'" in seen.trouble or "web_search" in seen.trouble
+        assert seen.barred == seen.trouble and seen.trouble in answer.json()["error"]["message"]
 
     asyncio.run(main())
 

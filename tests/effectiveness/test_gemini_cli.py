@@ -160,7 +160,7 @@ def test_stopped_anywhere_what_was_said_is_kept_and_nothing_is_made_up(count: in
 @pytest.mark.parametrize(
     ("stderr", "failure", "error"),
     [
-        (b"", "infrastructure", "ended with exit code 1 before its stream was complete"),
+        (b"", "infrastructure", "code 1"),
         (
             b"YOLO mode is enabled.\nInvalid settings: x\n    at main (file:///a/b.js:401:22)\n}\n", "infrastructure",
             "complete: Invalid settings: x",

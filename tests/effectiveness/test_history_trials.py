@@ -108,6 +108,7 @@ def test_a_history_that_cannot_be_read_is_said(tmp_path: Path) -> None:
         record_run(str(tmp_path), *made())
 
 
+@pytest.mark.slow
 def test_its_other_readers_take_the_lines(tmp_path: Path) -> None:
     from skill_health.documents._record import decode_record
     from skill_health.documents.effect_history import EffectHistoryLine

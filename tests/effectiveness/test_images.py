@@ -42,6 +42,7 @@ TASK = {
     "tests/test.sh": "apt-get install x\necho 1 > /logs/verifier/reward.txt\n",
     "solution/solve.sh": "cp /solution/a /srv/out.txt\n",
 }
+AT_SKILLS = "works in a skill"
 
 
 def task_of(folder: Path, **changed: str | None) -> Task:
@@ -134,12 +135,12 @@ def test_steps_that_work_in_a_skill_are_left_out(step: str, stays: bool, tmp_pat
     commented = "\n".join(f"# {line}" for line in step.split("\n"))
     assert done == f"FROM x\n{step if stays else commented}\nCOPY a /b"
     own = task_of(tmp_path, environment_Dockerfile=f"FROM x\nWORKDIR /srv\n{step}\n").in_container()
-    assert own.recipe and not any("works in a skill" in line for line in own.unsupported)
+    assert own.recipe and not any(AT_SKILLS in line for line in own.unsupported)
     named = tmp_path / "t1/environment/skills/mail/SKILL.md"
     named.parent.mkdir()
     named.write_text("---\nname: mail\ndescription: y\n---\n")
     (told,) = load_tasks((str(tmp_path),)).tasks
-    assert any("works in a skill" in line for line in told.in_container().unsupported) != stays
+    assert any(AT_SKILLS in line for line in told.in_container().unsupported) != stays
 
 
 def test_scripts_see_the_skills_that_the_image_is_made_without(tmp_path: Path) -> None:
@@ -435,4 +436,6 @@ def test_a_name_that_leads_into_this_network_is_refused(tmp_path: Path) -> None:
         return said, trace.notes()
 
     said, notes = asyncio.run(go())
-    assert b" 403 " in said and notes == ("refused by the proxy: localhost (an address of this network)",)
+    assert b" 403 " in said and [note.partition(": ")[2] for note in notes] == [
+        "localhost (an address of this network)"
+    ]

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_eval_formats import DOTNET, NVIDIA, SKILL, UIPATH, VALLY, WAZA, WAZA_TASK, load
 
+from skill_health.core.errors import UsageError
 from skill_health.core.validation import problems
 from skill_health.effectiveness.commands import import_
 from skill_health.effectiveness.rubric.model import Check, Criterion, Rubric, make_rubric
@@ -85,7 +86,7 @@ def test_nothing_that_is_there_is_replaced(tmp_path: Path) -> None:
     assert run(*words).exception is None
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "ours").rglob("*")}
     again = run(*words)
-    assert again.exception is not None and "is there already" in str(again.exception)
+    assert isinstance(again.exception, UsageError)
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "ours").rglob("*")} == before
 
 
@@ -94,7 +95,7 @@ def test_a_link_in_the_place_of_a_task_is_no_way_out(tmp_path: Path) -> None:
     (tmp_path / "ours").mkdir()
     (tmp_path / "ours" / found.tasks[-1].id).symlink_to(tmp_path / "elsewhere")
     done = run(str(tmp_path / "theirs"), "--to", str(tmp_path / "ours"))
-    assert done.exception is not None and "is there already" in str(done.exception)
+    assert isinstance(done.exception, UsageError) and f"/{found.tasks[-1].id} " in str(done.exception)
     assert not (tmp_path / "elsewhere").exists() and len(list((tmp_path / "ours").iterdir())) == 1
 
 

@@ -30,7 +30,7 @@ from trial_bench import (
     verifier,
 )
 
-from skill_health.documents.effect_result import SCORED
+from skill_health.documents.effect_result import SCORED, TrialResult
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.workspace.folders import remove_tree
 
@@ -41,6 +41,12 @@ BOTH = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
 SLOW = pytest.mark.parametrize("sandbox", ["bubblewrap", pytest.param("none", marks=pytest.mark.slow)])
 SECRET = "sk-planted-0123456789abcdef"
 QUICK = SandboxLimits(timeout_sec=8.0, output_bytes=1 << 20, disk_bytes=8 << 20)
+
+
+def stopped(result: TrialResult) -> list[str]:
+    """By which limits the agent was stopped."""
+    found = (note.partition("the agent was stopped: ") for note in result.notes)
+    return [limit for _, said, limit in found if said]
 
 
 def gone(word: str) -> bool:
@@ -206,6 +212,7 @@ def test_changed_skills_are_noted(tmp_path: Path, sandbox: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.smoke
 def test_no_network(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -258,7 +265,7 @@ def test_many_processes(tmp_path: Path, sandbox: str) -> None:
     limits = SandboxLimits(timeout_sec=600, processes=40)
     result, _ = tried(tmp_path, f"for i in $(seq 80); do sleep {word} & done; wait", sandbox, limits=limits)
     assert (result.outcome, result.reward) == ("fail", 1.0)
-    assert "the agent was stopped: processes" in result.notes
+    assert stopped(result) == ["processes"]
     assert gone(word)
 
 
@@ -269,7 +276,7 @@ def test_a_fork_bomb(tmp_path: Path) -> None:
     )
     # Root's processes are not limited by the kernel: on a busy machine the clock may be there before the watcher.
     assert result.outcome in ("fail", "timeout")
-    assert "the agent was stopped: " in " ".join(result.notes)
+    assert stopped(result)
     assert gone("bomb() {")
 
 
@@ -323,7 +330,7 @@ def test_killing_the_supervisor(tmp_path: Path) -> None:
 def test_a_full_disk(tmp_path: Path, sandbox: str, text: str) -> None:
     result, place = tried(tmp_path, text, sandbox, limits=replace(QUICK, timeout_sec=600))
     assert (result.outcome, result.reward) == ("fail", 1.0)
-    assert any("bytes" in note for note in result.notes) and "the agent was stopped: disk" in result.notes
+    assert any("bytes" in note for note in result.notes) and stopped(result) == ["disk"]
     assert sum(path.stat().st_size for path in place.rglob("*")) < 1 << 20
 
 
@@ -332,7 +339,7 @@ def test_a_full_disk(tmp_path: Path, sandbox: str, text: str) -> None:
 def test_a_full_disk_without_names(tmp_path: Path, sandbox: str) -> None:
     text = 'for i in 5 6 7 8; do eval "exec $i>x"; rm x; eval "dd if=/dev/zero bs=1M count=4 >&$i 2>/dev/null"; done; sleep 3000'
     result, _ = tried(tmp_path, text, sandbox, limits=replace(QUICK, timeout_sec=600))
-    assert result.outcome == "fail" and "the agent was stopped: disk" in result.notes
+    assert result.outcome == "fail" and stopped(result) == ["disk"]
 
 
 @pytest.mark.slow
@@ -362,7 +369,7 @@ def test_floods_of_output(tmp_path: Path, sandbox: str, stream: str) -> None:
     result, place = tried(
         tmp_path, f"echo begin >&2; exec yes {'>&2' if stream == 'stderr' else ''}", sandbox, limits=limits
     )
-    assert result.outcome == "fail" and "the agent was stopped: output" in result.notes
+    assert result.outcome == "fail" and stopped(result) == ["output"]
     name = "stream.err" if stream == "stderr" else "stream.out"
     assert (place / name).stat().st_size == 50_000
 

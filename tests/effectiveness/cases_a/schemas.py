@@ -225,10 +225,7 @@ def answers_as_words(w: Any) -> None:
     w.write(COMPAT, w.text(COMPAT).replace("true", '"yes"').replace("false", '"no"'))
 
 
-RIGHT = {
-    "005": [closed_branches, flat_with_forbidden_fields, defaults_and_comments],
-    "006": [old_places, written_out],
-}
+RIGHT = {"005": [closed_branches, flat_with_forbidden_fields, defaults_and_comments], "006": [old_places, written_out]}
 WRONG = {
     "005": [
         anchors_forgotten, everything, nothing, only_examples,

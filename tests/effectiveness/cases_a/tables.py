@@ -260,10 +260,7 @@ def countries_lost(w: Any) -> None:
     column(w, CUSTOMERS, 4, lambda cell: "" if cell == "NA" else cell)
 
 
-RIGHT = {
-    "001": [other_layout, four_column_rejects, one_line_notes],
-    "002": [till_row_kept, held_twice, broken_towns],
-}
+RIGHT = {"001": [other_layout, four_column_rejects, one_line_notes], "002": [till_row_kept, held_twice, broken_towns]}
 WRONG = {
     "001": [
         no_zeros, integer_numbers, float_chips, missing_countries, day_first_everywhere, month_first_everywhere,

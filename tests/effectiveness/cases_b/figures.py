@@ -309,11 +309,7 @@ def every_verdict_counts(workspace: Path) -> None:
 
 
 RIGHT = {
-    "009": [
-        verdicts(ranked, by_bootstrap),
-        verdicts(signs, by_t, keep_p=True),
-        with_the_skill,
-    ],
+    "009": [verdicts(ranked, by_bootstrap), verdicts(signs, by_t, keep_p=True), with_the_skill],
     "010": [as_the_skill_says, rounded_to_three_digits],
 }
 WRONG = {
