@@ -102,7 +102,7 @@ def test_what_lies_beside_the_work_buys_no_pass(tmp_path: Path, name: str, sandb
     assert ("answer.txt" in archived(place)) == ("answer.txt" in text and "run" not in text)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "name", [name for name in ATTACKS if name not in ("score of the plan's runner", "sitecustomize")]
 )

@@ -118,7 +118,6 @@ def test_scores_and_differences_are_those_computed_by_hand(two: EffectConfigurat
     assert adjusted == pytest.approx(multipletests(ps, method="holm")[1], rel=1e-6)
 
 
-@pytest.mark.slow
 def test_the_mean_of_gains_is_of_gains_and_not_of_rates(two: EffectConfigurations) -> None:
     gains = [row.delta.gain.value for row in two.configurations if row.delta]
     (mean,) = two.means

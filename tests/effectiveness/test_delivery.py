@@ -181,6 +181,7 @@ def test_steps_have_their_constraints_and_examples_and_rows_their_pairs() -> Non
     assert shown.index("## MUST") < shown.index("Open it.") < shown.index("Go.") < shown.index("## PLAIN")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     ["a. " * 20_000, "1. " + "a. " * 20_000, "1. a\n" + "   - b\n" * 5_000, "a\n" + "```\nb\n```\n" * 5_000,

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from effects_made import manifest, reported, task, trial, typed
+from effects_made import manifest, task, trial, typed
 from msgspec import structs
 
-from skill_health.documents._record import TokenUsage
+from skill_health.documents._record import TokenUsage, record_values
 from skill_health.effectiveness.effects.build import build_report
 from skill_health.effectiveness.reports import load, names
 
@@ -31,11 +31,11 @@ def made(tasks: int, taken: dict[str, float], passes: dict[str, int] | None = No
                 changes |= {name: value(arm, read) for name, value in more.items()}
                 results.append(structs.replace(result, **changes))
     planned = manifest([task(f"{at:03}", "one") for at in range(tasks)], tuple(taken))
-    report = reported(planned, results)
+    report = build_report(typed(planned), results)
     for name in names():
         if name != "csv":
-            assert load(name).render(build_report(typed(planned), results))
-    found: dict[str, Any] = report["models"][0]
+            assert load(name).render(report)
+    found: dict[str, Any] = record_values(report)["models"][0]
     return found
 
 
@@ -67,7 +67,8 @@ def test_what_is_said_of_half_the_tokens() -> None:
     found = made(30, SAME | {"target": 0.5})
     said = found["verdict"]
     assert said["reason"] == "as good (success at least -9.5 pp), at 0.50 [0.46, 0.54] times the tokens over 30 tasks"
-    assert said["notes"] == ["success alone: not testable: ceiling, 100.0 % of the trials pass without the skill"]
+    (note,) = said["notes"]
+    assert note.startswith("success alone: not testable: ceiling, 100.0 %")
     ratio = found["efficiency"]["ratio"]
     assert ratio["low"] < 0.5 < ratio["high"] and ratio["p"] < 0.001 and 0.04 < ratio["p_adjusted"] < 0.05
 
@@ -84,7 +85,7 @@ def test_dollars_count_only_where_every_trial_has_a_price() -> None:
 
 
 def test_a_report_without_it_still_loads() -> None:
-    from skill_health.documents._record import convert_record, record_values
+    from skill_health.documents._record import convert_record
     from skill_health.documents.effect_report import EffectReport
 
     report = build_report(typed(manifest([task("000", "one")], ARMS)), [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ FEWER = "fewer than 3 replications"
 TASKS = 80
 
 
+@cache
 def run_of(reps: int) -> tuple[EffectManifest, list[TrialResult], EffectReport]:
     """A run in which the skill helps, and that nothing else makes preliminary."""
     arms = ("control", "negative", "target")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from effects_made import manifest, replace, typed
+from effects_made import task as written_task
 from hypothesis import given
 from hypothesis import strategies as st
 from run_made import PRICE, SKILLS, Made, a_model, a_plan, an_agent, go, task, the_run
@@ -250,21 +251,14 @@ def test_too_few_trials_tell_nothing(tmp_path: Path) -> None:
     assert read_earlier(str(tmp_path), ["made:m"]) == {"made:m": EarlierTrials(4, None, None)}
 
 
-def _line() -> dict[str, Any]:
-    given = typed(manifest())
-    return record_values(history_lines(given, build_report(given, []), [])[0])
-
-
-LINE = _line()
-
-
 def test_the_last_line_of_a_history_counts(tmp_path: Path) -> None:
-    path = tmp_path / HISTORY
+    path, given = tmp_path / HISTORY, typed(manifest([written_task("000", "one")]))
+    known = record_values(history_lines(given, build_report(given, []), [])[0])
     assert read_controls(str(path), ["m"]) == {}
 
     def line(rate: Any, skill: Any = None, model: str = "m", **more: Any) -> str:
         figure = {"value": rate, "low": None, "high": None, "n": 0, "clusters": 0}
-        record = LINE | {"model": model, "skill": skill, "control": figure}
+        record = known | {"model": model, "skill": skill, "control": figure}
         return json.dumps(record | more) + "\n"
 
     path.write_text(
