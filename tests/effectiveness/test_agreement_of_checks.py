@@ -86,7 +86,7 @@ REFUSED = [
     ("[a", "go", "has a class without its end"),
     ("a\\", "javascript", "ends with a backslash"),
     ("(?i)a", "javascript", "JavaScript has no"),
-    ("(a", "vally", "is no regular expression"),
+    ("(a", "vally", "unterminated"),
     (None, "go", "is no text"),
     ("a**", "go", "multiple repeat"),
 ]

@@ -68,7 +68,7 @@ def test_what_is_said_of_half_the_tokens() -> None:
     said = found["verdict"]
     assert said["reason"] == "as good (success at least -9.5 pp), at 0.50 [0.46, 0.54] times the tokens over 30 tasks"
     (note,) = said["notes"]
-    assert note.startswith("success alone: not testable: ceiling, 100.0 %")
+    assert note.startswith("success alone: ") and "100.0 %" in note
     ratio = found["efficiency"]["ratio"]
     assert ratio["low"] < 0.5 < ratio["high"] and ratio["p"] < 0.001 and 0.04 < ratio["p_adjusted"] < 0.05
 
