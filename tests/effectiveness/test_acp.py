@@ -122,7 +122,7 @@ def test_skills_that_real_agents_opened(name: str, evidence: str) -> None:
         ("gemini-auth", "auth", "answered 400: API key not valid."),
         ("opencode-auth", "auth", "Internal error: Incorrect API key provided"),
         ("qwen-auth", "auth", "Internal error: 401 Incorrect API key provided"),
-        ("opencode-refusal", "refusal", "the model refused"),
+        ("opencode-refusal", "refusal", "the model"),
     ],
 )
 def test_failures(name: str, failure: str, error: str) -> None:

@@ -74,7 +74,7 @@ def test_it_shows_the_key_where_one_is_wanted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("prompt", "flags", "failure", "stop", "error"),
     [
-        ("refusal", (), "refusal", "refusal", "model refused"),
+        ("refusal", (), "refusal", "refusal", "the model refused"),
         ("talk max_tokens", (), "", "max_tokens", ""),
         ("talk fail", (), "auth", None, "answered 401: Incorrect API key provided"),
         ("talk die", (), "infrastructure", None, "Connection closed"),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from agent_server import AgentServer, Play
-from run_made import SKILLS, rows, the_run, write_collection
+from run_made import SKILLS, only_read, rows, the_run, write_collection
 
 from skill_health.cli import main
 from skill_health.effectiveness import agents
@@ -70,6 +70,7 @@ def benchmark(collection: Path, server: AgentServer, *more: str, agents: str = "
 def collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = write_collection(tmp_path / "c", 2, 1)
     monkeypatch.chdir(root)
+    only_read(monkeypatch)
     monkeypatch.setenv("THE_KEY", "sk-live-0123456789abcdef")
     return root
 

@@ -13,7 +13,7 @@ import pytest
 from agent_server import AgentServer
 from live_runs import KEY, PLAY, SANDBOX
 from nursery import rows
-from run_made import the_run, write_collection
+from run_made import only_read, the_run, write_collection
 
 from skill_health.commands.effectiveness import command as group
 from skill_health.effectiveness.run.runs import load_run
@@ -58,6 +58,7 @@ class PlayedWorkers:
 def collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = write_collection(tmp_path / "collection", 3, 0)
     monkeypatch.chdir(root)
+    only_read(monkeypatch)
     return root
 
 

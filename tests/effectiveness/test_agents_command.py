@@ -45,7 +45,6 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(command, ["agents", *words], standalone_mode=False)
 
 
-@pytest.mark.slow
 def test_every_agent_and_sandbox_is_listed_with_what_is_there(programs: Path) -> None:
     fake(programs)
     done = run()
@@ -57,7 +56,6 @@ def test_every_agent_and_sandbox_is_listed_with_what_is_there(programs: Path) ->
     assert {"bubblewrap", "none", "SANDBOX", "AGENT"} <= set(rows)
 
 
-@pytest.mark.slow
 def test_a_program_is_asked_for_its_version_without_the_user_s_environment(programs: Path) -> None:
     fake(programs)
     done = run("--format", "json", "claude-code", "codex")
@@ -74,7 +72,6 @@ def probed(*words: str) -> tuple[Any, int]:
     return agent["probe"], done.return_value
 
 
-@pytest.mark.slow
 def test_a_probe_of_an_agent_that_sees_what_it_should() -> None:
     seen, code = probed("scripted")
     assert code == 0

@@ -366,7 +366,6 @@ def test_a_flood_is_cut(tmp_path: Path) -> None:
     assert (ran.exit_code, len(ran.stdout)) == (5, MAX_OUTPUT)
 
 
-@pytest.mark.slow
 def test_an_open_pipe_does_not_hold_us(tmp_path: Path) -> None:
     (tmp_path / "held").touch()
     leave = "(while test -e held; do sleep 0.05; done) &"
@@ -378,7 +377,6 @@ def test_an_open_pipe_does_not_hold_us(tmp_path: Path) -> None:
 SLEEP = "import time; time.sleep(6000)"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("code", [SLEEP, "while True: pass", f"import os; os.close(1); os.close(2); {SLEEP}"])
 def test_a_time_limit_holds(code: str, tmp_path: Path) -> None:
     ran = run_process([sys.executable, "-c", code], str(tmp_path), clean_environment("/", "/"), 0.3)
@@ -458,13 +456,19 @@ def test_an_interrupt_ends_what_runs(tmp_path: Path, checkout: Path) -> None:
     assert process.returncode != 0
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(("001-member-export", "016-parish-dates"), id="two", marks=pytest.mark.slow),
+        pytest.param(("",), id="all", marks=pytest.mark.exhaustive),
+    ],
+)
 @BOTH
-def test_our_own_tasks_are_fit(checkout: Path, sandbox: str) -> None:
+def test_our_own_tasks_are_fit(checkout: Path, names: tuple[str, ...], sandbox: str) -> None:
     if sandbox == "bubblewrap":
         needs_bubblewrap()
     root, skills = collection((), None, str(checkout / "fixtures"))
-    loaded = load_tasks([str(checkout / "fixtures/tasks")], root)
+    loaded = load_tasks([str(checkout / "fixtures/tasks" / name) for name in names], root)
     checked = check_tasks(loaded.tasks, skills, root, ScriptOptions(back_end(sandbox)))
     assert as_text(checked, loaded.problems, False).splitlines()[:-1] == []
     assert all(one.nothing_done and one.solved for one in checked)

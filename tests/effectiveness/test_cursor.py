@@ -14,7 +14,7 @@ from agent_made import made_job, made_skill
 from effects_made import replace
 from hypothesis import given
 from hypothesis import strategies as st
-from run_made import rows, the_run, write_collection
+from run_made import only_read, rows, the_run, write_collection
 
 from skill_health.bench.http.messages import Usage
 from skill_health.cli import main
@@ -96,6 +96,7 @@ def collection_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
     monkeypatch.setenv("CURSOR_API_KEY", KEY)
     monkeypatch.chdir(place)
+    only_read(monkeypatch)
     return place
 
 

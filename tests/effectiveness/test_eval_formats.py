@@ -359,11 +359,10 @@ BOMB = "a: &a [x, x]\n" + "".join(
 )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("eval.yaml", BOMB + "scenarios: *h\n", "more than 1,000,000 values"),
+        pytest.param("eval.yaml", BOMB + "scenarios: *h\n", "more than 1,000,000 values", marks=pytest.mark.slow),
         ("eval.yaml", "scenarios:\n  - !!python/object/apply:os.system [x]\n", "without a prompt"),
         ("eval.yaml", "scenarios:\n  - prompt: x\n    prompt: y\n", "stands twice"),
         (

@@ -17,7 +17,8 @@ from live_runs import EACH, PLAY, begin, go
 from nursery import wait_until
 from run_made import SKILLS, rows, write_collection, write_task
 
-pytestmark = pytest.mark.slow
+# What is taken over is held in little time by test_extended_runs.
+pytestmark = pytest.mark.exhaustive
 
 # In the control an agent says that it is done; with a skill it opens that and does the work first.
 CALLS = {"control": 1, "target": 3}

@@ -298,13 +298,13 @@ def test_nothing_fails_and_the_oracle_passes(tmp_path: Path, installed: Path) ->
         (task,) = place_tasks(loaded.tasks, LOCAL, "", GATEWAY_ONLY).tasks
         assert task.blockers == () and task.recipe is not None
         terms = ScriptOptions(back_end(LOCAL))
-        start, end = asyncio.run(nothing_done(task, terms)), asyncio.run(solved(task, terms))
+        start, end = (asyncio.run(state(task, terms, 1)) for state in (nothing_done, solved))
     finally:
         drop_copies()
     assert {one.verified.verdict.outcome for one in start.tried} == {"fail"}
     assert {one.verified.verdict.reward for one in end.tried} == {1.0}
     done = [line.split()[0] for line in installed.read_text().splitlines()]
-    assert done.count("start") == done.count("stop") > 3
+    assert done.count("start") == done.count("stop") > 1
 
 
 def packed(*members: tuple[tarfile.TarInfo, bytes]) -> bytes:

@@ -350,7 +350,7 @@ def test_too_many_files(tmp_path: Path, sandbox: str) -> None:
     assert result.outcome == "fail" and "more than 2,000 files were made" in result.notes
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_hundred_thousand_files(tmp_path: Path) -> None:
     needs_bubblewrap()
     made = task(tmp_path, verifier("exit 0"), agent_timeout_sec=300.0)
