@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,9 @@ def as_failure(report: pytest.CollectReport | pytest.TestReport) -> None:
 # Our own files do not change while tests run, and are not looked at before each lint.
 lint_cache.rules_stamp = cache(lint_cache.rules_stamp)
 shards.rules_digest = cache(lint_cache.rules_digest)
+# httpcore tries to import it for each lock and each event, and what is missing is looked for in every folder again.
+if find_spec("sniffio") is None:
+    sys.modules["sniffio"] = None  # type: ignore[assignment]
 # Thousands of tests are no garbage, and need not be looked through for any often.
 gc.set_threshold(50_000, 20, 100)
 

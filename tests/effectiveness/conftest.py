@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from fixture_verifiers import TASKS, Workspace, call, fresh
 
 from skill_health.effectiveness.sandbox._quota import release_folder
-
-# httpcore tries to import it for each lock and each event, and what is missing is looked for in every folder again.
-if find_spec("sniffio") is None:
-    sys.modules["sniffio"] = None  # type: ignore[assignment]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
