@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -86,6 +87,12 @@ _HOSTILE = (
 
 def make(root: Path, days: int = 4, effects: bool = True, router: bool = True) -> Path:
     """Write a collection of five skills, the last one hostile, below `root`, with so many daily runs of reports."""
+    if (days, effects, router) == (4, True, True):
+        return Path(shutil.copytree(_whole(), root, dirs_exist_ok=True))
+    return _make(root, days, effects, router)
+
+
+def _make(root: Path, days: int, effects: bool, router: bool) -> Path:
     _write(root, "skill-health.toml", 'profile = "standard"\nexclude = ["tasks"]\n')
     for name, topic in zip(SKILLS, _TOPICS, strict=True):
         _write(root, f"skills/{name}/SKILL.md", skill(name, topic))
@@ -242,7 +249,8 @@ def bare() -> Page:
 
 @cache
 def _whole() -> Path:
-    return make(_folder())
+    """A whole collection, which is made once in a process: its reports take seconds."""
+    return _make(_folder(), days=4, effects=True, router=True)
 
 
 _KEPT: list[tempfile.TemporaryDirectory[str]] = []

@@ -54,11 +54,6 @@ class Serving:
         place.write_text(place.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return page_made.make(tmp_path_factory.mktemp("whole"))
-
-
 @pytest.fixture
 def checked(monkeypatch: pytest.MonkeyPatch) -> list[Entry]:
     """The skills that were checked, as they come."""
@@ -74,8 +69,8 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> list[Entry]:
 
 
 @pytest.fixture
-def serving(whole: Path, checked: list[Entry], tmp_path: Path) -> Serving:
-    return Serving(Path(shutil.copytree(whole, tmp_path / "copy", symlinks=True)), checked)
+def serving(checked: list[Entry], tmp_path: Path) -> Serving:
+    return Serving(page_made.make(tmp_path / "copy"), checked)
 
 
 @pytest.mark.slow
@@ -85,6 +80,7 @@ def test_a_build_of_what_has_not_changed_makes_nothing(serving: Serving) -> None
     assert serving.build() == (page, (0, 0, 0))
 
 
+@pytest.mark.slow
 def test_an_edit_of_a_skill_costs_that_skill(serving: Serving) -> None:
     before, _ = serving.build()
     serving.change("skill-1", "\n# ", "\nSee [this](missing.md), then run `curl https://example.com`.\n\n# ")
@@ -164,12 +160,19 @@ _STEPS = st.tuples(
 
 
 @pytest.mark.slow
+def test_after_each_kind_of_change_the_page_is_that_of_a_build_from_nothing(serving: Serving) -> None:
+    serving.build()
+    for at, change in enumerate(CHANGES):
+        change(serving, page_made.SKILLS[at % 4], "pears, ripe")
+        assert serving.build()[0] == serving.fresh(), change.__name__
+
+
+@pytest.mark.exhaustive
 @given(st.lists(_STEPS, min_size=1, max_size=3))
 def test_after_any_changes_the_page_is_that_of_a_build_from_nothing(
-    whole: Path, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[Callable[..., None], str, str]]
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[Callable[..., None], str, str]]
 ) -> None:
-    root = tmp_path_factory.mktemp("steps") / "copy"
-    serving = Serving(Path(shutil.copytree(whole, root, symlinks=True)), [])
+    serving = Serving(page_made.make(tmp_path_factory.mktemp("steps")), [])
     serving.build()
     for change, name, word in steps:
         change(serving, name, word)

@@ -1,8 +1,9 @@
-"""An editor that starts the server as a process and speaks with it as editors do, by pygls's own client."""
+"""An editor that speaks with the server as editors do, by pygls's own client."""
 
 from __future__ import annotations
 
 import asyncio
+import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
+from pygls.io_ import run_async
 from pygls.lsp.client import LanguageClient
+
+from skill_health.server.protocol import make_server
 
 PATIENCE = 60  # seconds until a server that says nothing counts as hung
 
@@ -108,15 +112,18 @@ class Editor:
 
 @asynccontextmanager
 async def editor(
-    root: Path, capabilities: types.ClientCapabilities | None = None, *arguments: str
+    root: Path, capabilities: types.ClientCapabilities | None = None, process: bool = False
 ) -> AsyncIterator[Editor]:
-    """An editor with a server, which must end when it is told to."""
+    """An editor with a server, which must end when it is told to: in a thread of this process or as the program."""
     made = Editor()
-    await made.client.start_io(sys.executable, "-m", "skill_health", "server", *arguments, cwd=str(root))
+    if process:
+        await made.client.start_io(sys.executable, "-m", "skill_health", "server", cwd=str(root))
+    else:
+        await _connect(made)
     folders = [types.WorkspaceFolder(root.as_uri(), root.name)]
     given = capabilities or types.ClientCapabilities()
     params = types.InitializeParams(given, workspace_folders=folders, root_uri=root.as_uri())
-    made.initialized = await made.client.initialize_async(params)  # type: ignore[attr-defined]
+    await made.client.initialize_async(params)
     made.client.initialized(types.InitializedParams())
     try:
         yield made
@@ -125,7 +132,29 @@ async def editor(
         made.client.exit(None)
         await asyncio.wait_for(made.client.stop(), PATIENCE)
         server: Any = made.client._server
-        assert server.returncode == 0
+        assert server is None or server.returncode == 0
+
+
+async def _connect(made: Editor) -> None:
+    """Have a server in a thread, which checks at once: nobody is typing."""
+    ours, theirs = socket.socketpair()
+    server = make_server(lambda: asyncio.sleep(0))
+
+    def serve() -> None:
+        with theirs, theirs.makefile("rb") as asked, theirs.makefile("wb") as answered:
+            server.start_io(asked, answered)
+        server.stop()
+
+    async def speak() -> None:
+        ended = asyncio.create_task(asyncio.to_thread(serve))
+        await run_async(made.client._stop_event, reader, made.client.protocol)
+        await ended
+        writer.close()
+        assert server.was_shut_down
+
+    reader, writer = await asyncio.open_connection(sock=ours)
+    made.client.protocol.set_writer(writer)
+    made.client._async_tasks.append(asyncio.create_task(speak()))
 
 
 def applied(text: str, edits: list[types.TextEdit], encoding: str = "utf-16-le", width: int = 2) -> str:

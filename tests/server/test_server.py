@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
 import socket
-import subprocess
 import sys
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
@@ -43,7 +43,7 @@ def test_findings_follow_what_is_typed(write: Write) -> None:
     root = write({"skills/tidy/SKILL.md": HEAD + "See [gone](gone.md).\n"})
 
     async def scenario() -> None:
-        async with editor(root) as here:
+        async with editor(root, process=True) as here:
             uri = await here.open(root / "skills/tidy/SKILL.md")
             (first,) = await here.found(uri)
             assert (first.code, first.source, first.severity) == (
@@ -433,20 +433,13 @@ def test_unknown_documents_and_messages_are_answered(write: Write) -> None:
 
 
 @pytest.mark.parametrize(
-    "sent",
-    [
-        b"Content-Length: 7\r\n\r\n{broken",
-        *(
-            pytest.param(sent, marks=pytest.mark.slow)
-            for sent in (b"", b"nonsense\n" * 50, b"Content-Length: 99999999\r\n\r\n{")
-        ),
-    ],
+    "sent", [b"Content-Length: 7\r\n\r\n{broken", b"", b"nonsense\n" * 50, b"Content-Length: 99999999\r\n\r\n{"]
 )
-def test_it_ends_with_its_input(sent: bytes, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "skill_health", "server", "--stdio"]
-    done = subprocess.run(command, input=sent, capture_output=True, timeout=PATIENCE, cwd=tmp_path, check=False)
+def test_it_ends_with_its_input(sent: bytes, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(sent)))
+    done = run("server", "--stdio")
     assert done.returncode == 3
-    assert b"internal error" not in done.stderr
+    assert "internal error" not in done.stderr
 
 
 @pytest.mark.slow

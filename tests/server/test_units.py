@@ -123,7 +123,6 @@ def test_what_an_editor_hides_of_a_file_is_not_a_change(data: bytes, text: str, 
     assert not is_saved_text(str(tmp_path / "none"), text)
 
 
-@pytest.mark.slow
 def test_a_copy_has_the_findings_of_what_stands_for_it(write: Write) -> None:
     text = (
         "---\nname: tidy\ndescription: Tidies lists. Use when a list is out of order.\n---\n# Tidy\n\n[gone](gone.md)\n"
@@ -150,7 +149,6 @@ def test_a_copy_has_the_findings_of_what_stands_for_it(write: Write) -> None:
     assert {"LI001", "RT001"} <= {finding.code for finding in changed[paths[2]]}
 
 
-@pytest.mark.slow
 def test_what_is_no_part_of_a_skill_costs_no_check(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (
         "---\nname: tidy\ndescription: Tidies lists. Use when a list is out of order.\n---\n# Tidy\n\n[gone](gone.md)\n"
@@ -163,7 +161,6 @@ def test_what_is_no_part_of_a_skill_costs_no_check(write: Write, monkeypatch: py
     assert session.problems == ()
 
 
-@pytest.mark.slow
 def test_a_registry_has_its_findings(write: Write) -> None:
     text = "---\nname: tidy\ndescription: Tidies lists. Use when a list is out of order.\n---\n# Tidy\n\nSort it.\n"
     root = write(
