@@ -8,7 +8,6 @@ import shutil
 import socketserver
 import stat
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -25,10 +24,9 @@ def git(root: Path, *words: str) -> str:
     return subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def commit(root: Path) -> str:
+def commit(root: Path) -> None:
     git(root, "add", "--all")
     git(root, "commit", "--quiet", "--message", "x")
-    return git(root, "rev-parse", "HEAD")
 
 
 @dataclass
@@ -104,24 +102,30 @@ def age(folder: Path) -> None:
             os.utime(place, ns=(10**18, 10**18))
 
 
-COUNTING = """#!{python}
-import os, sys
-with open({calls!r}, "a") as file:
-    file.write(" ".join(sys.argv[1:]) + "\\n")
-os.execv({git!r}, ["git", *sys.argv[1:]])
+COUNTING = """#!/bin/sh
+echo "$@" >> '{calls}'
+exec '{git}' "$@"
 """
 
 
+@pytest.fixture(scope="session")
+def make_fleet(run_in: Callable[..., subprocess.CompletedProcess[str]]) -> Callable[[Path], MadeFleet]:
+    """An empty fleet below a folder."""
+
+    def make(folder: Path) -> MadeFleet:
+        program = folder / "bin/git"
+        for each in (program.parent, folder / "fleet"):
+            each.mkdir()
+        program.write_text(COUNTING.format(calls=program.parent / "calls", git=GIT), encoding="utf-8")
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        return MadeFleet(folder / "fleet", run_in, program.parent)
+
+    return make
+
+
 @pytest.fixture
-def fleet(tmp_path: Path, run_in: Callable[..., subprocess.CompletedProcess[str]]) -> MadeFleet:
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    program = folder / "git"
-    program.write_text(COUNTING.format(python=sys.executable, calls=str(folder / "calls"), git=GIT), encoding="utf-8")
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    root = tmp_path / "fleet"
-    root.mkdir()
-    return MadeFleet(root, run_in, folder)
+def fleet(tmp_path: Path, make_fleet: Callable[[Path], MadeFleet]) -> MadeFleet:
+    return make_fleet(tmp_path)
 
 
 @pytest.fixture

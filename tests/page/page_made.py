@@ -21,6 +21,7 @@ import report_runs
 from effects_made import replace
 from made_runs import checked, frozen, prompt, report_record, simulate, values
 from made_runs import manifest as router_manifest
+from page_parsed import Parsed
 
 from skill_health.config.settings import Config
 from skill_health.daily.run import run_daily, write
@@ -31,6 +32,7 @@ from skill_health.effectiveness.run.history import record_run as record_effects
 from skill_health.lint.pipeline import configure
 from skill_health.lint.pipeline import run as check
 from skill_health.page.data.gather import read_page
+from skill_health.page.html import render, render_plain
 from skill_health.page.model import Page
 from skill_health.router.history import record_run as record_router
 from skill_health.router.records import NONE
@@ -238,6 +240,24 @@ def read(root: Path, as_of: date = AS_OF, base: str = "", **more: Any) -> Page:
 def page() -> Page:
     """The page over a whole collection; its files stay as long as the process."""
     return read(_whole(), base=str(_whole() / "reports"))
+
+
+@cache
+def plain() -> str:
+    """That page without a script."""
+    return render_plain(page())
+
+
+@cache
+def seen() -> Parsed:
+    """That page without a script, read."""
+    return Parsed(plain())
+
+
+@cache
+def scripted() -> str:
+    """That page with its script."""
+    return render(page())
 
 
 @cache

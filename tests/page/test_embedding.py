@@ -18,8 +18,6 @@ from skill_health.page.html import (
     embedded,
     pack,
     pointer_part,
-    render,
-    render_plain,
     render_site,
     unpack,
     whole,
@@ -72,7 +70,7 @@ def test_marks_of_a_row_are_undone() -> None:
 @pytest.mark.slow
 def test_the_script_makes_what_a_page_without_one_has() -> None:
     page = page_made.page()
-    scripted, plain = Parsed(render(page)), render_plain(page)
+    scripted = Parsed(page_made.scripted())
     data = json.loads(scripted.one("script", id=DATA).text)
     paths = [skill.path for skill in page.status.skills]
     assert data["places"] == [anchor(path) for path in paths]
@@ -80,7 +78,7 @@ def test_the_script_makes_what_a_page_without_one_has() -> None:
     def made(kind: str) -> list[str]:
         return [without_marks(unpack(data["list"], each), at, paths[at]) for at, each in enumerate(data[kind])]
 
-    seen = Parsed(plain)
+    seen = page_made.seen()
     for kind, tag, key in (("rows", "tr", "data-skill"), ("parts", "details", "id")):
         there = {each.attrs[key]: each.text for each in seen.all(tag) if each.attrs.get(key) in data["places"]}
         assert [there[place] for place in data["places"]] == [Parsed(html).elements[0].text for html in made(kind)]
@@ -101,7 +99,7 @@ def test_the_script_makes_what_a_page_without_one_has() -> None:
 @pytest.mark.slow
 def test_rows_sort_by_what_the_records_say() -> None:
     page = page_made.page()
-    data = json.loads(Parsed(render(page)).one("script", id=DATA).text)
+    data = json.loads(Parsed(page_made.scripted()).one("script", id=DATA).text)
     assert data["keys"]["lint"] == [skill.health.score for skill in page.status.skills]
     need = [page.verdicts[skill.path].need for skill in page.status.skills]
     order = sorted(range(len(need)), key=lambda at: data["keys"]["verdict"][at])
@@ -116,8 +114,7 @@ def test_rows_sort_by_what_the_records_say() -> None:
 
 @pytest.mark.slow
 def test_long_tables_are_made_by_the_script_too() -> None:
-    page = page_made.page()
-    plain, scripted = Parsed(render_plain(page)), Parsed(render(page))
+    plain, scripted = page_made.seen(), Parsed(page_made.scripted())
     data = json.loads(scripted.one("script", id=DATA).text)
     for name in data["tables"]:
         assert unpack(data["list"], data["tables"][name]).count("<tr") > LONG_TABLE
@@ -149,7 +146,7 @@ def test_a_site_has_a_page_for_each_skill_and_leads_there(monkeypatch: pytest.Mo
 
 @pytest.mark.slow
 def test_no_text_of_a_skill_ends_the_script_that_keeps_it() -> None:
-    text = render(page_made.page())
+    text = page_made.scripted()
     inner = re.findall(rf'<script type="application/json" id="{DATA}">(.*?)</script>', text, re.DOTALL)[0]
     assert not set("<>&") & set(inner) and inner.isascii()
     pieces = json.loads(inner)

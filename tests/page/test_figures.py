@@ -14,11 +14,11 @@ from filled_records import documents as made_documents
 from filled_records import resolve
 from hypothesis import given
 from hypothesis import strategies as st
-from page_parsed import Element, Parsed
+from page_parsed import Element
 
 from skill_health.documents._record import record_values
 from skill_health.page.data.histories import daily_history
-from skill_health.page.html import render_plain, shortened, whole
+from skill_health.page.html import shortened, whole
 from skill_health.page.model import Page
 
 NUMBER = re.compile(r"[+−-]?\d[\d,]*(?:\.\d+)?")
@@ -34,11 +34,6 @@ COMPUTED = {
     "Findings",
     "With a fix",
 }
-
-
-@cache
-def seen() -> Parsed:
-    return Parsed(render_plain(page_made.page()))
 
 
 @cache
@@ -87,7 +82,7 @@ def agrees(shown: list[tuple[float, float]], values: list[float]) -> bool:
 
 
 def figures() -> list[Element]:
-    return [each for each in seen().elements if each.attrs.get("data-from")]
+    return [each for each in page_made.seen().elements if each.attrs.get("data-from")]
 
 
 @pytest.mark.slow
@@ -120,10 +115,10 @@ def test_hardly_a_number_in_a_table_comes_from_nowhere() -> None:
     heads: dict[int, list[str]] = {}
     sourced = {id(each.up) for each in figures()} | {id(each) for each in figures()}
     nowhere = set()
-    for each in seen().elements:
+    for each in page_made.seen().elements:
         if each.tag in ("td", "th"):
             cells.setdefault(id(each.up), []).append(each)
-    for row in (each for each in seen().elements if each.tag == "tr"):
+    for row in (each for each in page_made.seen().elements if each.tag == "tr"):
         own = [" ".join(cell.text.split()) for cell in cells[id(row)]]
         if row.within("thead"):
             heads[id(table_of(row))] = own

@@ -218,7 +218,7 @@ def test_whether_skills_compose(reports: list[EffectReport], word: str, said: st
 
 @pytest.mark.slow
 def test_a_skill_that_has_changed_since_is_told(tmp_path: Path) -> None:
-    root = page_made.make(tmp_path, days=0, router=False)
+    root = page_made.make(tmp_path)
     (root / "skills/skill-0/notes.md").write_text("new")
     page = page_made.read(root)
     assert "1 skill changed since" in page.answers[3].reason

@@ -7,7 +7,6 @@ import re
 import sys
 from collections import Counter
 from dataclasses import replace
-from functools import cache
 from itertools import pairwise
 
 import page_made
@@ -26,67 +25,57 @@ from skill_health.page.html import embedded, policy, render, render_plain, sourc
 from skill_health.page.model import TOPICS, anchor
 
 
-@cache
-def _text() -> str:
-    return render_plain(page_made.page())
-
-
-@cache
-def _seen() -> Parsed:
-    return Parsed(_text())
-
-
 @pytest.mark.slow
 def test_the_same_page_gives_the_same_bytes() -> None:
-    assert render_plain(page_made.page()) == _text()
-    assert page_made.page().folder not in _text(), "no path of this machine"
+    assert render_plain(page_made.page()) == page_made.plain()
+    assert page_made.page().folder not in page_made.plain(), "no path of this machine"
 
 
 @pytest.mark.slow
 def test_ids_are_unique_and_links_lead_somewhere() -> None:
-    ids = Counter(each.attrs["id"] for each in _seen().elements if "id" in each.attrs)
+    ids = Counter(each.attrs["id"] for each in page_made.seen().elements if "id" in each.attrs)
     assert [name for name, times in ids.items() if times > 1] == []
-    inner = [link[1:] for link in _seen().links() if link.startswith("#")]
+    inner = [link[1:] for link in page_made.seen().links() if link.startswith("#")]
     assert len(inner) > 20
     assert {name for name in inner if name not in ids} == set()
     for name in ("aria-labelledby", "aria-describedby", "for"):
-        told = [each.attrs[name] for each in _seen().elements if each.attrs.get(name)]
+        told = [each.attrs[name] for each in page_made.seen().elements if each.attrs.get(name)]
         assert {word for each in told for word in (each or "").split()} <= set(ids)
 
 
 def test_headings_are_in_order() -> None:
-    levels = [int(each.tag[1]) for each in _seen().elements if re.fullmatch("h[1-6]", each.tag)]
+    levels = [int(each.tag[1]) for each in page_made.seen().elements if re.fullmatch("h[1-6]", each.tag)]
     assert levels[0] == 1 and levels.count(1) == 1
     assert all(after - before <= 1 for before, after in pairwise(levels))
 
 
 def test_nothing_runs_or_loads() -> None:
-    for each in _seen().elements:
+    for each in page_made.seen().elements:
         assert "style" not in each.attrs and "srcdoc" not in each.attrs
         assert not [name for name in each.attrs if name.startswith("on")]
         assert each.tag not in ("img", "iframe", "object", "embed", "form", "base", "image", "foreignobject", "use")
         assert "src" not in each.attrs and "action" not in each.attrs
         for name in ("href", "xlink:href"):
             assert not re.match(r"\s*(?:[a-z][a-z0-9+.-]*:|//)", each.attrs.get(name) or "", re.I) or each.tag == "link"
-    assert [each.attrs for each in _seen().all("link")] == [{"rel": "icon", "href": "data:,"}]
-    style = _seen().one("style").text
+    assert [each.attrs for each in page_made.seen().all("link")] == [{"rel": "icon", "href": "data:,"}]
+    style = page_made.seen().one("style").text
     assert "url(" not in style and "@import" not in style and "http" not in style
 
 
 def test_the_policy_allows_these_very_bytes_and_nothing_else() -> None:
-    told = _seen().one("meta", http_equiv="Content-Security-Policy").attrs["content"] or ""
+    told = page_made.seen().one("meta", http_equiv="Content-Security-Policy").attrs["content"] or ""
     parts = dict(part.split(" ", 1) for part in told.split("; "))
-    state, script, _ = _seen().all("script")
+    state, script, _ = page_made.seen().all("script")
     assert state.attrs == {"type": "application/json", "id": "skill-health-state"}
     assert parts == {
         "default-src": "'none'",
-        "style-src": source(_seen().one("style").text),
+        "style-src": source(page_made.seen().one("style").text),
         "script-src": source(script.text),
         "img-src": "data:",
         "base-uri": "'none'",
         "form-action": "'none'",
     }
-    head = [each.tag for each in _seen().elements]
+    head = [each.tag for each in page_made.seen().elements]
     assert head.index("meta") < head.index("style"), "the policy stands before what it is about"
 
 
@@ -96,7 +85,7 @@ def test_a_live_page_may_ask_its_server_only() -> None:
     script = live.all("script")[1].text
     assert told == policy(live.one("style").text, script, live=True)
     assert "connect-src 'self'" in told and "EventSource" in script
-    assert "connect-src" not in policy("", "") and "EventSource" not in _text()
+    assert "connect-src" not in policy("", "") and "EventSource" not in page_made.plain()
 
 
 def test_the_hash_is_that_of_the_standard() -> None:
@@ -104,7 +93,7 @@ def test_the_hash_is_that_of_the_standard() -> None:
 
 
 def test_the_questions_come_in_their_order_with_their_answers() -> None:
-    tiles = [each.text for each in _seen().all("li") if (each.attrs.get("class") or "").startswith("tile ")]
+    tiles = [each.text for each in page_made.seen().all("li") if (each.attrs.get("class") or "").startswith("tile ")]
     assert len(tiles) == 4
     for number, tile in enumerate(tiles, 1):
         answer = page_made.page().answers[number]
@@ -122,50 +111,54 @@ def test_the_questions_come_in_their_order_with_their_answers() -> None:
         "skills",
         "notes",
     ]
-    assert [each.attrs["id"] for each in _seen().all("section")] == order
+    assert [each.attrs["id"] for each in page_made.seen().all("section")] == order
 
 
 @pytest.mark.slow
 def test_every_picture_has_its_words_and_its_numbers() -> None:
-    figures = _seen().all("figure")
+    figures = page_made.seen().all("figure")
     assert len(figures) >= 6
-    assert len(_seen().all("figcaption")) == len(_seen().all("details", _class_="numbers")) == len(figures)
-    for picture in _seen().all("svg"):
+    assert (
+        len(page_made.seen().all("figcaption"))
+        == len(page_made.seen().all("details", _class_="numbers"))
+        == len(figures)
+    )
+    for picture in page_made.seen().all("svg"):
         assert picture.attrs["role"] == "img"
         names = (picture.attrs.get("aria-labelledby") or "").split()
-        assert all(_seen().one(id=name).text.strip() for name in names) and names
+        assert all(page_made.seen().one(id=name).text.strip() for name in names) and names
         assert picture.within("figure")
 
 
 def test_without_a_script_all_is_there_and_no_control_is_dead() -> None:
-    assert not [each for each in _seen().elements if "hidden" in each.attrs]
-    for control in [*_seen().all("button"), *_seen().all("input")]:
+    assert not [each for each in page_made.seen().elements if "hidden" in each.attrs]
+    for control in [*page_made.seen().all("button"), *page_made.seen().all("input")]:
         above, hidden = control, False
         while above is not None:
             hidden |= "needs-js" in (above.attrs.get("class") or "")
             above = above.up
         assert hidden or "disabled" in control.attrs
-    style = _seen().one("style").text
+    style = page_made.seen().one("style").text
     assert "html:not(.js) .needs-js{display:none}" in style
-    parts = _seen().all("details", _class_="skill")
+    parts = page_made.seen().all("details", _class_="skill")
     assert [each.attrs["id"] for each in parts] == [anchor(each.path) for each in page_made.page().status.skills]
 
 
 def test_the_state_can_be_read_back() -> None:
     own = record_values(page_made.page().own.state)
-    assert json.loads(_seen().one("script", id="skill-health-state").text) == own
+    assert json.loads(page_made.seen().one("script", id="skill-health-state").text) == own
     value = {"</script><!--": "<script>&\u2028\ud800"}
     assert json.loads(embedded(value)) == value
     assert not set("<>&") & set(embedded(value)) and embedded(value).isascii()
 
 
 def test_every_colour_of_a_picture_has_a_dark_one() -> None:
-    for each in _seen().all("svg"):
+    for each in page_made.seen().all("svg"):
         assert each.attrs.get("style") is None
-    style = _seen().one("style").text
+    style = page_made.seen().one("style").text
     inner = {
         (name, each.attrs[name])
-        for each in _seen().elements
+        for each in page_made.seen().elements
         for name in ("fill", "stroke", "stop-color")
         if each.attrs.get(name) not in (None, "none", "transparent") and not (each.attrs[name] or "").startswith("url(")
     }
@@ -182,7 +175,7 @@ _WORDS = ("ink", "muted", "good", "warn", "bad", "unknown")
     [("ground", (*_WORDS, "link")), ("wash", (*_WORDS, "link")), ("raised", _WORDS), ("lit", ("ink",))],
 )
 def test_texts_can_be_read_in_both_themes(ground: str, texts: tuple[str, ...]) -> None:
-    style = _seen().one("style").text
+    style = page_made.seen().one("style").text
     blocks = re.findall(r"color-scheme:(?:light|dark);([^}]*)", style)
     assert len(blocks) == 3
     for block in blocks:
@@ -246,7 +239,9 @@ def test_what_is_missing_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_figures_name_where_they_come_from() -> None:
     origins = {
-        (each.attrs["data-from"] or "").partition("#")[0] for each in _seen().elements if "data-from" in each.attrs
+        (each.attrs["data-from"] or "").partition("#")[0]
+        for each in page_made.seen().elements
+        if "data-from" in each.attrs
     }
     known = {"status", "lint", "history", "router-history", "effectiveness-history", "page"}
     runs = {name for name in documents(page_made.page()) if "/" in name}

@@ -88,7 +88,7 @@ def _seen() -> Parsed:
 
 @pytest.mark.slow
 def test_only_elements_of_ours_are_there() -> None:
-    plain = Parsed(render_plain(page_made.page()))
+    plain = page_made.seen()
     assert {each.tag for each in _seen().elements} <= {each.tag for each in plain.elements} | {"q"}
     names = {name for each in plain.elements for name in each.attrs} | {"title"}
     assert {name for each in _seen().elements for name in each.attrs} <= names

@@ -45,11 +45,12 @@ def every(page: Page) -> list[Picture]:
 
 SIZES = {
     "few": {"hostile": False}, "hostile": {}, "one": {"skills": 2, "models": 1}, "none measured": {"models": 0},
-    "many": {"skills": 200, "models": 10, "days": 90},
+    "many": {"skills": 70, "models": 6, "days": 90},
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) for name in SIZES])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SIZES)
 def test_everything_drawn_lies_on_the_canvas(name: str) -> None:
     page = made(3, **SIZES[name])
     found = [*collection_pictures(page), *skill_pictures(page, page.status.skills[1].path)]

@@ -21,7 +21,7 @@ from trials_run import ctrf, story, write
 
 from skill_health.documents._record import encode_record
 from skill_health.effectiveness.effects.build import build_report
-from skill_health.page.html import render, render_plain, render_site
+from skill_health.page.html import render, render_site
 from skill_health.page.request import PageOptions
 from skill_health.page.serving.server import Server
 from skill_health.page.serving.site import Site
@@ -130,7 +130,7 @@ def test_a_large_run_is_cut_and_says_so() -> None:
 
 
 def test_one_file_has_the_grid_and_no_dead_link() -> None:
-    for html in (render(page_made.page()), render_plain(page_made.page())):
+    for html in (page_made.scripted(), page_made.plain()):
         assert 'id="trials"' in html and "data-trial=" in html
         assert not [each for each in hrefs(html) if each.startswith("trials/")]
     assert 'href="trials/' in render(page_made.page(), live=True)
