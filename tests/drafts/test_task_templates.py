@@ -202,7 +202,6 @@ def test_every_family_gives_tasks_that_pass_the_check(tmp_path: Path, capsys: py
     assert all("weaker" in each["notes"][0] for each in records)
 
 
-@pytest.mark.slow
 def test_a_skill_that_declares_nothing_is_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     drafts(tmp_path, "Be kind.\n")
     assert main(["draft", "tasks", "--collection", str(tmp_path), "--straight", "--sandbox", "none"]) == 0

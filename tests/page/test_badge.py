@@ -213,6 +213,7 @@ def test_the_text_can_be_read(ground: str) -> None:
     assert (luminance(TEXT) + 0.05) / (luminance(ground) + 0.05) >= 4.5
 
 
+@pytest.mark.slow
 def test_the_command(write: Write, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     root = write({"skills/plums/SKILL.md": SKILL.format("plums"), "skills/pears/SKILL.md": SKILL.format("pears")})
     assert main(["badge", str(root / "skills"), "--format", "json"]) == 0

@@ -36,6 +36,7 @@ def served(tmp_path: Path) -> Iterator[tuple[Path, str]]:
             server.terminate()
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", BROWSERS)
 def test_the_page_follows_a_change_of_a_skill(name: str, served: tuple[Path, str]) -> None:
     root, address = served

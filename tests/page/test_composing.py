@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,48 +35,51 @@ def settled(*words: Mapping[str, Any], rows: Sequence[Sequence[int]] = SYNERGY, 
     return with_words(pair_report(rows, **{**REAL, **more}), *every)
 
 
-CASES: dict[str, tuple[dict[str, Any], str, str, str]] = {
-    "synergistic": (settled({"word": "synergistic"}), "", "good", "loop:m: csv with skill-0 synergistic, interaction +66.7 [–] points, 16 tasks"),
-    "conflicting": (settled({"word": "conflicting"}), "conflicting", "bad", "loop:m: csv with skill-0 conflicting, interaction"),
-    "additive": (settled({"word": "additive"}), "", "good", "csv with skill-0 additive"),
-    "redundant": (settled({"word": "redundant"}), "redundant", "warn", "csv with skill-0 redundant"),
-    "nothing shown": (settled({"word": "inconclusive"}), "inconclusive", "unknown", "csv with skill-0 inconclusive, interaction +66.7"),
-    "not testable": (settled({"word": "not testable"}), "inconclusive", "unknown", "csv with skill-0 not testable"),
+CASES: dict[str, tuple[Callable[[], dict[str, Any]], str, str, str]] = {
+    "synergistic": (
+        lambda: settled({"word": "synergistic"}), "", "good",
+        "loop:m: csv with skill-0 synergistic, interaction +66.7 [–] points, 16 tasks",
+    ),
+    "conflicting": (lambda: settled({"word": "conflicting"}), "conflicting", "bad", "loop:m: csv with skill-0 conflicting, interaction"),
+    "additive": (lambda: settled({"word": "additive"}), "", "good", "csv with skill-0 additive"),
+    "redundant": (lambda: settled({"word": "redundant"}), "redundant", "warn", "csv with skill-0 redundant"),
+    "nothing shown": (lambda: settled({"word": "inconclusive"}), "inconclusive", "unknown", "csv with skill-0 inconclusive, interaction +66.7"),
+    "not testable": (lambda: settled({"word": "not testable"}), "inconclusive", "unknown", "csv with skill-0 not testable"),
     "some known, some not": (
-        settled({"word": "inconclusive"}, {"word": "synergistic"}, {"word": "not testable"}), "partly known", "warn",
+        lambda: settled({"word": "inconclusive"}, {"word": "synergistic"}, {"word": "not testable"}), "partly known", "warn",
         "loop:m: of 3 pairs of skills 1 synergistic, 1 inconclusive, 1 not testable: csv with skill-1 synergistic, ",
     ),
     "one of many in conflict": (
-        settled({"word": "synergistic"}, {"word": "conflicting"}, {"word": "inconclusive"}), "conflicting", "bad",
+        lambda: settled({"word": "synergistic"}, {"word": "conflicting"}, {"word": "inconclusive"}), "conflicting", "bad",
         "of 3 pairs of skills 1 conflicting, 1 synergistic, 1 inconclusive: csv with skill-1 conflicting, ",
     ),
     "all of them known": (
-        settled({"word": "synergistic"}, {"word": "additive"}), "", "good", "of 2 pairs of skills 1 synergistic, 1 additive: ",
+        lambda: settled({"word": "synergistic"}, {"word": "additive"}), "", "good", "of 2 pairs of skills 1 synergistic, 1 additive: ",
     ),
     "preliminary": (
-        settled({"word": "synergistic", "preliminary": ["few"]}), "preliminary: composes", "warn", "preliminary: few (loop:m)",
+        lambda: settled({"word": "synergistic", "preliminary": ["few"]}), "preliminary: composes", "warn", "preliminary: few (loop:m)",
     ),
     "some preliminary": (
-        settled({"word": "synergistic", "preliminary": ["few"]}, {"word": "additive"}), "preliminary: composes", "warn",
+        lambda: settled({"word": "synergistic", "preliminary": ["few"]}, {"word": "additive"}), "preliminary: composes", "warn",
         "; 1 pair preliminary: few (loop:m)",
     ),
     "a sure conflict beside preliminary ones": (
-        settled({"word": "conflicting"}, {"word": "conflicting", "preliminary": ["few"]}), "conflicting", "bad", "2 conflicting",
+        lambda: settled({"word": "conflicting"}, {"word": "conflicting", "preliminary": ["few"]}), "conflicting", "bad", "2 conflicting",
     ),
     # The verdict of such a run on the collection says nothing: it did not try any single skill.
     "a run of pairs alone": (
-        settled({"word": "synergistic"}, verdict=pair_report(SYNERGY)["models"][0]["verdict"] | {"preliminary": ["why"]}),
+        lambda: settled({"word": "synergistic"}, verdict=pair_report(SYNERGY)["models"][0]["verdict"] | {"preliminary": ["why"]}),
         "", "good", "synergistic",
     ),
-    "weaker proof": (settled({"word": "additive"}, unproved="nobody saw"), "", "good", "weaker proof (loop:m)"),
-    "many": (settled(*[{"word": "synergistic"}] * 9), "", "good", ", and 5 more"),
+    "weaker proof": (lambda: settled({"word": "additive"}, unproved="nobody saw"), "", "good", "weaker proof (loop:m)"),
+    "many": (lambda: settled(*[{"word": "synergistic"}] * 9), "", "good", ", and 5 more"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_pairs_say(name: str, tmp_path: Path) -> None:
     made, word, tone, said = CASES[name]
-    found = told(tmp_path, made)
+    found = told(tmp_path, made())
     assert (found.detail, found.tone, found.question) == (word, tone, 4)
     assert said in found.reason
     assert bool(found.command) == bool(found.advice) == (tone != "good")
@@ -108,16 +111,13 @@ def test_figures_are_those_of_the_run(rows: Sequence[Sequence[int]], word: str, 
 def test_skills_that_have_changed_since_are_told(tmp_path: Path) -> None:
     made = settled({"word": "conflicting", "second": SECOND})
     found = told(tmp_path, made, **SAME | {"digests": {FIRST: "a", SECOND: "new"}})
-    assert (
-        found.detail == "preliminary: conflicting"
-        and "1 pair with a skill that has changed since (loop:m)" in found.reason
-    )
+    assert found.detail == "preliminary: conflicting" and "1 pair with a skill that " in found.reason
     assert told(tmp_path, made, **SAME).detail == "conflicting"
 
 
 @pytest.mark.parametrize(
     ("more", "said"),
-    [({"simulated": True}, "the runs are simulated"), ({**REAL, "biased": ["why"]}, "of loop:m are biased: why")],
+    [({"simulated": True}, "simulated"), ({**REAL, "biased": ["why"]}, "of loop:m are biased: why")],
 )
 def test_a_script_and_a_biased_run_answer_nothing(more: dict[str, Any], said: str, tmp_path: Path) -> None:
     found = told(tmp_path, pair_report(SYNERGY, **more))

@@ -24,6 +24,7 @@ from skill_health.page.data.gather import read_page
 from skill_health.page.html import DATA, render, render_plain, unpack
 from skill_health.page.model import Page
 
+pytestmark = pytest.mark.slow
 DAY = date(2026, 11, 20)
 BROKEN, LONG, SKILLS = 9, 31, 60
 
@@ -82,7 +83,6 @@ def below(seen: Parsed, tag: str, id_: str) -> list[Element]:
     return found
 
 
-@pytest.mark.slow
 def test_it_names_the_collection_and_its_commit(root: Path, seen: Parsed) -> None:
     commit = git(root, "rev-parse", "HEAD").strip()
     assert seen.one(tag="h1").text == "acme/crates"
@@ -158,7 +158,6 @@ def test_each_row_has_the_verdict_of_daily(root: Path, page: Page) -> None:
         assert word == "fail" or "error" not in row, "no passing skill has an error in its row"
 
 
-@pytest.mark.slow
 def test_what_a_browser_lays_out_does_not_grow_with_the_skills(tmp_path: Path, page: Page) -> None:
     write_skills(tmp_path, 4 * SKILLS)
     few, many = render(page), render(page_of(tmp_path))

@@ -268,13 +268,14 @@ def test_a_history_that_cannot_be_read_costs_a_note(whole: Path) -> None:
     assert not [note for note in page.notes if str(whole) in note]
 
 
+DAMAGED = "is damaged or breaks its schema"
 BROKEN: dict[str, tuple[bytes | None, str]] = {
     "absent": (None, "is not there"),
-    "damaged": (b'{"run', "is damaged or breaks its schema"),
-    "no text": (b"\xff\xff", "is damaged or breaks its schema"),
+    "damaged": (b'{"run', DAMAGED),
+    "no text": (b"\xff\xff", DAMAGED),
     "no object": (b"[]", "xpected object, got array"),
-    "no number": (b'{"a": NaN}', "is damaged or breaks its schema"),
-    "another form": (b'{"schema": 1}', "breaks its schema"),
+    "no number": (b'{"a": NaN}', DAMAGED),
+    "another form": (b'{"schema": 1}', DAMAGED),
 }
 
 
@@ -287,9 +288,7 @@ def test_a_broken_report_costs_a_note(data: bytes | None, why: str, whole: Path)
             file.write_bytes(data)
     found = page_made.read(whole)
     assert (found.router, found.effects) == ((), ())
-    told = [note for note in found.notes if "figures are not shown" in note]
-    assert len(told) == 2
-    assert all(why in note for note in told)
+    assert [why in note for note in found.notes] == [True, True]
     assert list(found.verdicts) == list(page_made.page().verdicts)
 
 
@@ -302,9 +301,10 @@ def test_the_report_of_another_run_is_not_shown(kind: str, whole: Path) -> None:
     joined = found((str(whole),), str(whole), config, page_made.AS_OF, str(whole / "reports"), 1, False)
     reports, notes = (router_reports if kind == "router" else effect_reports)(str(whole / "reports"), joined.status)
     assert reports == ()
-    assert notes == (f"{kind}/{run}/report.json is that of another run: its figures are not shown",)
+    assert len(notes) == 1 and notes[0].startswith(f"{kind}/{run}/report.json is that of another run")
 
 
+@pytest.mark.slow
 def test_reports_come_with_the_latest_first(whole: Path) -> None:
     page_made.add_router(whole, "20261119T050000Z-cccccccc", ["maker:two"])
     page_made.add_effects(whole, "20261120T050000Z-dddddddd", ("loop:maker:n",), targets=4)

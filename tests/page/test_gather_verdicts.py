@@ -96,25 +96,29 @@ def test_the_verdict(given_: SkillRecord, expected: tuple[str, str, int]) -> Non
     assert bool(found.command) == bool(found.advice)
 
 
+ASK = "ask which requests find it:"
+RUN = "run agents with and without it:"
+RETIRE = "fix or retire it"
+CHANGED = "has changed since"
 ROUTER, AGENTS = "skill-health router run skills", "skill-health effectiveness run tasks --agents"
 
 
 @pytest.mark.parametrize(
     ("given_", "advice", "command"),
     [
-        (record([], []), "ask which requests find it:", ROUTER),
-        (record([routed(simulated=True)], []), "ask which requests find it:", ROUTER),
-        (record([routed(local=True)], []), "run agents with and without it:", f"{AGENTS} AGENT:MODEL"),
-        (record([routed()], []), "run agents with and without it:", f"{AGENTS} AGENT:MODEL"),
+        (record([], []), ASK, ROUTER),
+        (record([routed(simulated=True)], []), ASK, ROUTER),
+        (record([routed(local=True)], []), RUN, f"{AGENTS} AGENT:MODEL"),
+        (record([routed()], []), RUN, f"{AGENTS} AGENT:MODEL"),
         (record([routed(POOR)], []), "label more requests", f"{ROUTER} --models maker:m"),
         (record([routed(LOST)], []), "reword its description", f"{ROUTER} --models maker:m"),
-        (record([routed(changed=True)], []), "has changed since", f"{ROUTER} --models maker:m"),
+        (record([routed(changed=True)], []), CHANGED, f"{ROUTER} --models maker:m"),
         (record([routed(trusted=False)], []), "why the check failed", f"{ROUTER} --models maker:m"),
-        (record([routed(LOST, model="a b;c")], []), "reword", f"{ROUTER} --models 'a b;c'"),
-        (record([routed()], [effect("harmful")]), "fix or retire it", f"{AGENTS} loop:m"),
-        (record([], [effect("harmful")]), "fix or retire it", f"{AGENTS} loop:m"),
+        (record([routed(LOST, model="a b;c")], []), "", f"{ROUTER} --models 'a b;c'"),
+        (record([routed()], [effect("harmful")]), RETIRE, f"{AGENTS} loop:m"),
+        (record([], [effect("harmful")]), RETIRE, f"{AGENTS} loop:m"),
         (record([], [effect("harmful", preliminary=("few",))]), "add tasks to be sure", f"{AGENTS} loop:m"),
-        (record([routed()], [effect(changed=True)]), "has changed since", f"{AGENTS} loop:m"),
+        (record([routed()], [effect(changed=True)]), CHANGED, f"{AGENTS} loop:m"),
         (record([routed()], [effect()]), "", ""),
     ],
 )
@@ -128,14 +132,14 @@ def test_the_next_command_names_who_was_asked_before(given_: SkillRecord, advice
     ("given_", "parts"),
     [
         (record([routed()], [effect(preliminary=("few",))]), ["+20.0 points [+10.0, +30.0] over 8 tasks", "loop:m", "preliminary: few"]),
-        (record([routed()], [effect(changed=True)]), ["has changed since"]),
+        (record([routed()], [effect(changed=True)]), [CHANGED]),
         (record([routed()], [effect("biased", biased=("a control fails",))]), ["a control fails"]),
         (record([], [effect("not testable", reason="not testable: 3 tasks differ")]), ["; 3 tasks differ"]),
         (record([], [effect("no evidence", model="b"), effect()]), ["b says no evidence"]),
         (record([routed(LOST)], []), ["10.0 % [0.0, 30.0] of 12 calls (maker:m)"]),
         (record([routed(est(1.0, n=1))], []), ["100.0 % [–] of 1 call ("]),
         (record([routed(changed=True)], []), ["description has changed"]),
-        (record([routed(trusted=False)], []), ["instrument check failed"]),
+        (record([routed(trusted=False)], []), ["check failed"]),
         (record([], [], FAILED), ["2 errors, 1 warning"]),
         (record([], [], health_of(warnings=1)), ["score 0.90", "1 warning"]),
         (record([], [], health_of(score=0.999)), ["score 0.99;"]),

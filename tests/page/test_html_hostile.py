@@ -20,6 +20,7 @@ from skill_health.page.drawing import draw
 from skill_health.page.html import render_plain
 from skill_health.page.model import DueSkills, Page
 
+pytestmark = pytest.mark.slow
 ATTACKS = (
     "</script><script>window.owned=1</script>", "</style><style>*{display:none}</style>", "<svg onload=alert(1)>",
     '" onmouseover="alert(1)" x="', "' onclick='alert(1)", "&amp;&lt;b&gt;", "<!--", "]]>", "{{7*7}}{% raw %}",
@@ -72,7 +73,6 @@ def _text() -> str:
         return render_plain(_page())
 
 
-@pytest.mark.slow
 def test_it_can_be_drawn() -> None:
     seen = Parsed(render_plain(_page()))
     assert [each for each in seen.all("text") if "</script>" in each.text and each.within("svg")]
@@ -86,7 +86,6 @@ def _seen() -> Parsed:
     return Parsed(_text())
 
 
-@pytest.mark.slow
 def test_only_elements_of_ours_are_there() -> None:
     plain = page_made.seen()
     assert {each.tag for each in _seen().elements} <= {each.tag for each in plain.elements} | {"q"}
@@ -101,7 +100,6 @@ def test_only_elements_of_ours_are_there() -> None:
     assert _seen().one("style").text == plain.one("style").text
 
 
-@pytest.mark.slow
 def test_links_stay_on_the_page_or_below_it() -> None:
     for link in _seen().links():
         assert link.startswith("#") or not link.lower().strip().startswith(("javascript", "data", "http", "//"))

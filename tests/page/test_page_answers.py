@@ -59,12 +59,15 @@ def collection(
     )
 
 
+NOBODY = "no model was asked"
+
+
 @pytest.mark.parametrize(
     ("routes", "word", "tone", "reason"),
     [
-        ([], "", "unknown", "no model was asked"),
-        ([[routed(simulated=True)]], "", "unknown", "no model was asked: the runs are simulated"),
-        ([[routed(local=True)]], "", "unknown", f"no model was asked; by word counts alone, {TOP}"),
+        ([], "", "unknown", NOBODY),
+        ([[routed(simulated=True)]], "", "unknown", f"{NOBODY}: the runs are simulated"),
+        ([[routed(local=True)]], "", "unknown", f"{NOBODY}; by word counts alone, {TOP}"),
         ([[routed()]] * 2, "", "good", f"{TOP}; of 2 skills 2 pass"),
         ([[routed()], [routed(LOST)]], "", "bad", f"{TOP}; of 2 skills 1 fails (most requests lost), 1 passes"),
         ([[routed(FEW)]] * 3, "partly known", "warn", f"{TOP}; of 3 skills 3 need work (too few prompts to say)"),
@@ -93,7 +96,7 @@ def test_routing(routes: list[list[SkillRouted]], word: str, tone: str, reason: 
 def test_the_figures_of_the_run_as_a_whole_are_told() -> None:
     few = routing(collection([[routed(FEW)]], runs=[replace(RUN, low=0.3)]))
     assert (few.detail, few.tone) == ("partly known", "warn")
-    assert "of 1 skill 1 needs work (too few prompts to say)" in few.reason
+    assert "of 1 skill 1 needs work (" in few.reason
     one = routing(collection([[routed()]], runs=[replace(RUN, n=1, top1_n=1, top1=1.0, low=None, high=None)]))
     assert (one.detail, one.tone) == ("", "good")
     assert "100.0 % [–] of 1 call; of 1 skill" in one.reason
@@ -112,7 +115,7 @@ MAYBE = replace(HARMS, preliminary=("few",))
 @pytest.mark.parametrize(
     ("effects", "whole", "word", "tone", "reason"),
     [
-        ([[]], [], "", "unknown", "no agent was run"),
+        ([[]], [], "", "unknown", "no agent"),
         ([[replace(HARMS, simulated=True)]], [], "", "unknown", "simulated"),
         ([[HELPS]] * 2, [], "", "good", "of 2 skills 2 helps"),
         ([[HELPS], []], [], "partly known", "warn", "of 2 skills 1 helps, 1 not measured"),

@@ -53,6 +53,7 @@ def test_the_list_of_a_skill(capsys: pytest.CaptureFixture[str]) -> None:
     assert told == [each.name for each in skill_pictures(page(), skill.path)] != []
 
 
+@pytest.mark.slow
 def test_png_and_svg(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["picture", first(), "--scale", "1"]) == 0
     assert capsys.readouterr().out == f"written: {first()}.png\n"

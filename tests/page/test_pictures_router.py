@@ -170,6 +170,7 @@ def test_every_figure_of_a_table_is_the_reports(name: str) -> None:
                 assert ends == pytest.approx([factor * own["low"], factor * own["high"]], abs=near)
 
 
+@pytest.mark.slow
 def test_what_is_drawn_stands_in_the_table() -> None:
     page = usual()
     board, history, heat, places, _ = pictures(page)
@@ -219,6 +220,7 @@ def fixed(spec: Any) -> Any:
     return [fixed(each) for each in spec] if isinstance(spec, list | tuple) else spec
 
 
+@pytest.mark.slow
 def test_foreign_texts_are_data_only() -> None:
     for picture in pictures(hostile()):
         told = json.dumps(fixed(picture.spec), ensure_ascii=False)
@@ -395,6 +397,7 @@ def test_lines_join_only_what_can_be_compared(bases: list[Report], order: random
 TOP1 = {"value": 0.5, "low": 0.4, "high": 0.6, "n": 10, "clusters": 10}
 
 
+@pytest.mark.slow
 def test_runs_that_cannot_be_compared_are_not_joined_in_the_picture() -> None:
     lines: list[Report] = []
     edited: Report = {"hashes": {"catalogue": "new", "prompts": "p"}}
@@ -417,6 +420,7 @@ def test_runs_that_cannot_be_compared_are_not_joined_in_the_picture() -> None:
     assert router_history.build(page_of([], nameless)) == ()
 
 
+@pytest.mark.slow
 def test_long_histories_and_many_models_are_cut_and_say_so() -> None:
     line = made(numbered(3), {"maker:one": "provider"})[1][0]
     lines = [

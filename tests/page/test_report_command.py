@@ -72,6 +72,7 @@ def test_a_page_is_written_and_rebuilt_to_the_byte(root: Path, run: Run, capsys:
     assert sorted(os.listdir(root / "reports")) == ["index.html", "index.state.json"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("plain_html")
 def test_the_next_page_knows_what_has_changed(root: Path, capsys: Said) -> None:
     assert main(["report", *DAY]) == 0
@@ -190,6 +191,7 @@ def test_the_title(title: str, shown: str, root: Path, capsys: Said) -> None:
     capsys.readouterr()
 
 
+@pytest.mark.slow
 def test_what_is_served_takes_no_change_from_the_page_in_the_folder(root: Path, capsys: Said) -> None:
     assert main(["report", *DAY]) == 0
     (root / "skills/zz-nasty/SKILL.md").unlink()
@@ -206,6 +208,7 @@ def test_what_is_served_takes_no_change_from_the_page_in_the_folder(root: Path, 
     assert len(json.loads(capsys.readouterr().out)["changes"]["removed"]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("plain_html")
 def test_each_page_is_compared_with_the_one_that_it_replaces(root: Path, capsys: Said) -> None:
     here, there = ["report", *DAY], ["report", "--output", "site/page.html", *DAY]

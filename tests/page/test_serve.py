@@ -206,7 +206,6 @@ def stream(server: Server) -> socket.socket:
     return connection
 
 
-@pytest.mark.slow
 def test_events(server: Server, ask: Client, made: Made) -> None:
     ask("/")
     with stream(server) as connection, stream(server) as other:
@@ -447,6 +446,9 @@ def test_looking_opens_no_document(write: Write, monkeypatch: pytest.MonkeyPatch
     assert not [path for path in map(str, opened) if path.endswith((".md", ".json"))]
 
 
+REBUILT = "It cannot be rebuilt"
+
+
 @pytest.mark.slow
 def test_an_edit_leads_to_another_page(write: Write) -> None:
     root = collection(write)
@@ -461,9 +463,9 @@ def test_an_edit_leads_to_another_page(write: Write) -> None:
     assert "figs" in site.page()[1]
     write({"skill-health.toml": "nonsense = ["})
     status, page = site.page()
-    assert status == 200 and "It cannot be rebuilt: " in page and "figs" in page
+    assert status == 200 and REBUILT in page and "figs" in page
     write({"skill-health.toml": ""})
-    assert "It cannot be rebuilt" not in site.page()[1]
+    assert REBUILT not in site.page()[1]
 
 
 @pytest.mark.slow

@@ -86,6 +86,7 @@ def test_there_is_a_part_for_each_skill_in_the_order_of_the_paths() -> None:
     assert len({part.anchor for part in made()}) == len(made())
 
 
+@pytest.mark.slow
 def test_every_figure_equals_the_report_that_it_names() -> None:
     told = documents(page_made.page())
     seen: set[str] = set()

@@ -138,16 +138,20 @@ def test_linked_artefacts_and_folders_are_neither_shown_nor_linked(tmp_path: Pat
     assert "secret" not in repr(view.steps) + repr(view.outputs) + repr(view.diff)
 
 
+NOT_JSON = "the trajectory is not JSON"
+NO_STEPS = "the trajectory has no list of steps"
+
+
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (b"{", "the trajectory is not JSON"),
-        (b"", "the trajectory is not JSON"),
-        (b"9" * 6000, "the trajectory is not JSON"),
-        (b"\xff\xfe{}", "the trajectory is not JSON"),
+        (b"{", NOT_JSON),
+        (b"", NOT_JSON),
+        (b"9" * 6000, NOT_JSON),
+        (b"\xff\xfe{}", NOT_JSON),
         (b"[" * 100_000, "the trajectory is nested too deep to be shown"),
-        (b"[]", "the trajectory has no list of steps"),
-        (b'{"steps": {"0": 1}}', "the trajectory has no list of steps"),
+        (b"[]", NO_STEPS),
+        (b'{"steps": {"0": 1}}', NO_STEPS),
         (b" " * ((8 << 20) + 1), "the trajectory has 8 MB and is not shown here"),
     ],
     ids=["cut", "empty", "digits", "bytes", "deep", "list", "object", "huge"],
@@ -167,6 +171,7 @@ def test_any_value_as_a_trajectory(value: Any, room: int) -> None:
     assert len(found.first) + len(found.last) + found.left == total
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(STORY, st.dictionaries(st.sampled_from(sorted(line())), JSON))
 def test_any_value_in_the_files_never_raises(tmp_path: Path, value: Any, told: dict[str, Any]) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
 import pytest
-from statsmodels.stats.inter_rater import cohens_kappa
 
 from scripts.quality_figures import HALVES, PAGE, ReadSkill, kept_figures, read_labels, with_tables
 from skill_health.skill.authoring import SIDES
@@ -32,12 +30,16 @@ def test_a_reading_is_well_formed(label: ReadSkill) -> None:
     assert label.settled <= set(label.b.patterns)
 
 
+@pytest.mark.slow
 def test_the_page_has_the_figures_that_were_counted() -> None:
     page = PAGE.read_text("utf-8")
     assert with_tables(page, LABELLED, COUNTED) == page
 
 
 def test_agreement_is_that_of_statsmodels_and_the_text_says_it() -> None:
+    import numpy as np
+    from statsmodels.stats.inter_rater import cohens_kappa
+
     sealed = [each for each in LABELLED if each.half == "sealed"]
     text = " ".join(PAGE.read_text("utf-8").split())
     for reader, said in (("b", "agree with a reader at {:.2f} ["), ("a", "] and {:.2f} [")):

@@ -234,6 +234,7 @@ def write(root: Path, count: int = 8, more: str = "") -> None:
         (folder / "SKILL.md").write_text(HEAD.format(f"skill-{n}", more) + (RICH if n % 2 else PLAIN), "utf-8")
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path, more=CONTRACTED)
@@ -268,7 +269,7 @@ def test_drafted_contracts_hold_for_nine_of_ten(tmp_path: Path, monkeypatch: pyt
         assert np.mean([each <= int(said) for each in calls]) >= 0.9
         assert int(said) in calls
     few = list(draft_contracts(run("b", tasks=[task("000", "skill-0")], arms=("control", "target"))))
-    assert few[0].startswith("# agents of this run are simulated")
+    assert few[0].startswith("# ") and "simulated" in few[0]
     assert few[1:] == ["# skill-0: not testable, 3 trials with known calls and tokens, 5 are needed"]
     kept(tmp_path / "reports", made)
     monkeypatch.chdir(tmp_path)
