@@ -271,8 +271,10 @@ def edited(chance: random.Random, name: str) -> str:
     return text if chance.random() < 0.8 else ""
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "seed",
+    [pytest.param(at, marks=pytest.mark.slow if at < 2 else pytest.mark.exhaustive) for at in range(6)],
+)
 def test_what_one_way_is_new_is_fixed_the_other_way(write: Write, tmp_path: Path, seed: int) -> None:
     """The gate itself is the oracle: what a branch fixes is what its reverse would break, less how severe that is."""
     chance = random.Random(seed)

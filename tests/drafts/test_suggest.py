@@ -101,10 +101,15 @@ RUNS = 300
 MOST = 28
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("uses", [1, 5])
-def test_under_the_null_little_is_called_better(uses: int) -> None:
-    assert sum(simulate(seed, uses) for seed in range(RUNS)) <= MOST
+@pytest.mark.parametrize(
+    ("uses", "runs", "most"),
+    [
+        pytest.param(5, 60, 8, marks=pytest.mark.slow),
+        *(pytest.param(uses, RUNS, MOST, marks=pytest.mark.exhaustive) for uses in (1, 5)),
+    ],
+)
+def test_under_the_null_little_is_called_better(uses: int, runs: int, most: int) -> None:
+    assert sum(simulate(seed, uses) for seed in range(runs)) <= most
 
 
 @pytest.mark.slow

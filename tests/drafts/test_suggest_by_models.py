@@ -187,8 +187,13 @@ def test_caps_hold_over_all_runs(tmp_path: Path, suggest: Callable[..., Any]) ->
     assert [use["number"] for use in uses(tmp_path)] == [1]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("at", [CHECK + 4, CHECK + TRAIN + 4, CHECK + 2 * TRAIN + 4, ALL - SEALED + 4])
+@pytest.mark.parametrize(
+    "at",
+    [
+        pytest.param(CHECK + 2 * TRAIN + 4, marks=pytest.mark.slow),
+        *(pytest.param(at, marks=pytest.mark.exhaustive) for at in (CHECK + 4, CHECK + TRAIN + 4, ALL - SEALED + 4)),
+    ],
+)
 def test_a_kill_costs_one_call_and_no_use(tmp_path: Path, suggest: Callable[..., Any], at: int) -> None:
     """The server hangs on one call, and the process is killed there: in each of the four runs."""
     hang = True

@@ -75,8 +75,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("at", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    "at", [pytest.param(at, marks=pytest.mark.slow if at == 3 else pytest.mark.exhaustive) for at in range(1, 5)]
+)
 def test_a_kill_while_a_model_is_asked(at: int, whole: dict[str, Any], tmp_path: Path) -> None:
     from loopback import Loopback
 
@@ -97,8 +98,9 @@ class Killed(BaseException):
     """What a test has happen in the place of a kill."""
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("at", range(1, 7))
+@pytest.mark.parametrize(
+    "at", [pytest.param(at, marks=pytest.mark.slow if at in (2, 5) else pytest.mark.exhaustive) for at in range(1, 7)]
+)
 def test_a_kill_while_drafts_are_written(
     at: int, whole: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -68,7 +68,7 @@ def test_what_is_known_is_joined(root: Path) -> None:
     assert "| tidy |" in answer and "release-notes" in answer
 
 
-OUTSIDE = [
+OUTSIDE = (
     "..",
     "../..",
     "/",
@@ -78,18 +78,18 @@ OUTSIDE = [
     "out/skills",
     "skills/../../x",
     "skills/tidy/../../..",
-]
+)
 
 
 @pytest.mark.parametrize("tool", ["lint", "preview_fix", "apply_fix", "route_prompt", "status"])
-@pytest.mark.parametrize("path", OUTSIDE)
-def test_no_path_leads_out(root: Path, tmp_path_factory: pytest.TempPathFactory, tool: str, path: str) -> None:
+def test_no_path_leads_out(root: Path, tmp_path_factory: pytest.TempPathFactory, tool: str) -> None:
     other = tmp_path_factory.mktemp("other")
     (other / "skills").mkdir()
     (other / "skills" / "SKILL.md").write_text(ROTTEN.replace("release-notes", "secret"))
     (root / "out").symlink_to(other)
-    with pytest.raises(ToolRefusal, match="is outside of the folder"):
-        SkillTools(".", writing=True).call(tool, {"path": path, "prompt": "x"})
+    for path in OUTSIDE:
+        with pytest.raises(ToolRefusal, match="is outside of the folder"):
+            SkillTools(".", writing=True).call(tool, {"path": path, "prompt": "x"})
     assert (other / "skills" / "SKILL.md").read_text() == ROTTEN.replace("release-notes", "secret")
 
 

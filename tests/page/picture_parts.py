@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
+from skill_health.page.model import Page, Picture
+from skill_health.page.pictures._load import collection_pictures, skill_pictures
+
 _PLACE = re.compile(r"translate\((-?[\d.]+),(-?[\d.]+)\)")
 _CORNER = re.compile(r"[ML](-?[\d.]+),(-?[\d.]+)")
 Values = list[dict[str, Any]]
@@ -46,6 +49,21 @@ def _layers(spec: Mapping[str, Any], data: Sequence[dict[str, Any]]) -> Iterator
         yield spec["mark"]["type"], own
     for each in (*spec.get("layer", ()), *spec.get("hconcat", ()), *([spec["spec"]] if "spec" in spec else ())):
         yield from _layers(each, own)
+
+
+def shape(value: Any) -> Any:
+    """A specification without what may be the texts of others."""
+    if isinstance(value, dict):
+        return {key: shape(each) for key, each in value.items() if key not in ("data", "height", "domain", "title")}
+    return [shape(each) for each in value] if isinstance(value, list) else value
+
+
+def every(page: Page) -> list[Picture]:
+    """All pictures of a page, with those of its skills."""
+    found = list(collection_pictures(page))
+    for skill in page.status.skills:
+        found += skill_pictures(page, skill.path)
+    return found
 
 
 def size(svg: str) -> tuple[float, float]:

@@ -14,7 +14,6 @@ from filled_records import documents, page_over, resolve
 from page_parsed import Parsed
 
 from skill_health.page import html, sections
-from skill_health.page.drawing import draw
 from skill_health.page.html import render_plain
 
 NAME = "skill_health.page.sections.heaviest"
@@ -23,14 +22,13 @@ STYLE = "#heaviest ol{columns:2}"
 
 
 @pytest.fixture(autouse=True)
-def _heaviest(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _heaviest(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undrawn: None) -> Iterator[None]:
     """The section in a folder of its own, which is one more of the package's; pictures are not drawn."""
     files = dict(BLOCK.findall((checkout / "CONTRIBUTING.md").read_text(encoding="utf-8")))
     assert sorted(files) == ["heaviest.html.j2", "heaviest.py"]
     for name, text in (files | {"heaviest.css": STYLE}).items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     monkeypatch.setattr(sections, "__path__", [*sections.__path__, str(tmp_path)])
-    monkeypatch.setattr(draw, "compile_all", lambda specs: dict.fromkeys(specs, ("400", "200", "")))
     importlib.invalidate_caches()
     html.page_environment.cache_clear()
     yield

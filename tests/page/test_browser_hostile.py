@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from browser_driver import BROWSERS, NARROW, build, open_all, running, visit
+from browser_driver import NARROW, build, open_all, visit
 from browser_hostile import ATTACKS, BIDI, write_hostile
 from browser_look import too_wide
 
@@ -25,12 +24,6 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("hostile")
     write_hostile(root)
     return build(root)
-
-
-@pytest.fixture(scope="module", params=BROWSERS)
-def browser(request: pytest.FixtureRequest) -> Iterator[Any]:
-    with running(request.param) as started:
-        yield started
 
 
 @pytest.mark.parametrize("scripted", [True, False])

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_driver import BROWSERS, NARROW, ROOT, WIDE, build, open_all, running, visit
+from browser_driver import NARROW, ROOT, WIDE, build, open_all, visit
 
 sys.path.insert(0, str(ROOT))
 from benchmarks._made_page import Size, write_page
@@ -42,12 +41,6 @@ def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     root = tmp_path_factory.mktemp("site")
     write_page(root, Size(request.param, 6, 96), seed=3)
     return build(root)
-
-
-@pytest.fixture(scope="module", params=BROWSERS)
-def browser(request: pytest.FixtureRequest) -> Iterator[Any]:
-    with running(request.param) as started:
-        yield started
 
 
 @pytest.mark.parametrize("window", [WIDE, NARROW], ids=["wide", "narrow"])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_driver import BROWSERS, running, visit
+from browser_driver import visit
 from browser_look import contrast, covered, cut, faint, overlaps, too_wide
 
 pytestmark = pytest.mark.real
@@ -44,12 +44,6 @@ CASES: dict[str, tuple[str, Callable[[Any], list[str]], int]] = {
         '<path d="M0,0h200v30h-200Z" fill="#123" fill-opacity="0.1"/><text x="10" y="20">a word</text>', faint, 0,
     ),
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module", params=BROWSERS)
-def browser(request: pytest.FixtureRequest) -> Iterator[Any]:
-    with running(request.param) as started:
-        yield started
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -7,12 +7,11 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from browser_driver import AS_OF, BROWSERS, NARROW, ROOT, WIDE, build, names_shown, open_all, running, visit
+from browser_driver import AS_OF, NARROW, ROOT, WIDE, build, names_shown, open_all, visit
 from browser_look import contrast, covered, cut, faint, overlaps, too_wide
 
 sys.path.insert(0, str(ROOT))
@@ -43,12 +42,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     command = [sys.executable, "-m", "skill_health", "status", "--format", "json", "--as-of", AS_OF]
     told = subprocess.run(command, cwd=root, capture_output=True, encoding="utf-8", timeout=600, check=False)
     return Site(build(root), json.loads(told.stdout)["skills"])
-
-
-@pytest.fixture(scope="module", params=BROWSERS)
-def browser(request: pytest.FixtureRequest) -> Iterator[Any]:
-    with running(request.param) as started:
-        yield started
 
 
 def test_it_shows_all_skills_without_a_network(site: Site, browser: Any) -> None:

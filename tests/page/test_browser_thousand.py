@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_driver import BROWSERS, NARROW, ROOT, WIDE, build, running, visit
+from browser_driver import NARROW, ROOT, WIDE, build, visit
 
 sys.path.insert(0, str(ROOT))
 from benchmarks._made_page import Size, write_reports
@@ -55,12 +54,6 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
     write_reports(root, Size(SKILLS, 8, 60, 2, 1), seed=2)
     return build(root)
-
-
-@pytest.fixture(scope="module", params=BROWSERS)
-def browser(request: pytest.FixtureRequest) -> Iterator[Any]:
-    with running(request.param) as started:
-        yield started
 
 
 def shown(page: Any, count: int) -> None:

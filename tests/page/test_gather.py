@@ -161,7 +161,6 @@ TORN: dict[str, bytes] = {
 }
 
 
-@pytest.mark.parametrize("damage", TORN.values(), ids=TORN)
 @pytest.mark.parametrize(
     ("name", "read"),
     [
@@ -170,14 +169,15 @@ TORN: dict[str, bytes] = {
         ("effectiveness-history.jsonl", effect_history),
     ],
 )
-def test_a_damaged_line_costs_a_note(name: str, read: Callable[[str], Any], damage: bytes, tmp_path: Path) -> None:
+def test_a_damaged_line_costs_a_note(name: str, read: Callable[[str], Any], tmp_path: Path) -> None:
     folder = shutil.copytree(page_made.page().folder, tmp_path / "reports")
     before, _ = read(str(folder))
     good = (folder / name).read_bytes().splitlines()
-    (folder / name).write_bytes(b"\n".join([damage, good[0], damage, *good[1:], damage]))
-    lines, notes = read(str(folder))
-    assert lines == before and len(lines) == len(good)
-    assert notes == (f"3 lines of {name} are damaged or of another form, and left out",)
+    for what, damage in TORN.items():
+        (folder / name).write_bytes(b"\n".join([damage, good[0], damage, *good[1:], damage]))
+        lines, notes = read(str(folder))
+        assert lines == before and len(lines) == len(good), what
+        assert notes == (f"3 lines of {name} are damaged or of another form, and left out",), what
 
 
 def early_line() -> dict[str, Any]:
@@ -288,7 +288,7 @@ def test_a_broken_report_costs_a_note(data: bytes | None, why: str, whole: Path)
             file.write_bytes(data)
     found = page_made.read(whole)
     assert (found.router, found.effects) == ((), ())
-    assert [why in note for note in found.notes] == [True, True]
+    assert [why in note for note in found.notes if "figures are not shown" in note] == [True, True]
     assert list(found.verdicts) == list(page_made.page().verdicts)
 
 

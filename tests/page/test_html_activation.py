@@ -17,18 +17,13 @@ from skill_health.documents._record import encode_record, record_values
 from skill_health.documents.activation_report import ActivationReport
 from skill_health.documents.skill_grades import SkillGrade
 from skill_health.page.data.gather import activation_reports
-from skill_health.page.drawing import draw
 from skill_health.page.html import render
 from skill_health.page.model import LIVE, Page, SkillVerdict, anchor
 from skill_health.page.verdict.headline import FirstScreen, first_screen
 from skill_health.text.numbers import with_interval
 
+pytestmark = pytest.mark.usefixtures("undrawn")
 NASTY = "</p><script>alert(1)</script><img src=x onerror=alert(2)>\u202e{{7*7}}\x1b[31m"
-
-
-@pytest.fixture(autouse=True)
-def _no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(draw, "compile_all", lambda specs: dict.fromkeys(specs, ("400", "200", "")))
 
 
 def inside(page: Page, tag: str = "") -> list[Element]:

@@ -67,7 +67,7 @@ def _page() -> Page:
 
 @cache
 def _text() -> str:
-    """Undrawn, as the charting library takes its time over pictures full of this; titles and numbers are there."""
+    """Undrawn: pictures full of this take their time; titles and numbers are there."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(draw, "compile_all", lambda specs: dict.fromkeys(specs, ("400", "200", "")))
         return render_plain(_page())

@@ -14,17 +14,12 @@ from filled_records import documents, page_over, resolve
 from page_parsed import Parsed
 
 from skill_health.page.data.gather import saved_configurations
-from skill_health.page.drawing import draw
 from skill_health.page.html import render_plain
 from skill_health.page.model import Page, anchor
 
+pytestmark = pytest.mark.usefixtures("undrawn")
 NASTY = "</p><script>alert(1)</script><img src=x onerror=alert(2)>\u202e{{7*7}}\x1b[31m"
 WHOLE = "loop:maker:m"
-
-
-@pytest.fixture(autouse=True)
-def _no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(draw, "compile_all", lambda specs: dict.fromkeys(specs, ("400", "200", "")))
 
 
 def figure(value: float | None, half: float | None = 0.1, n: int = 16) -> dict[str, Any]:

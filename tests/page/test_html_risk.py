@@ -8,18 +8,13 @@ import pytest
 from filled_records import documents, page_over, resolve
 from page_parsed import Parsed
 
-from skill_health.page.drawing import draw
 from skill_health.page.html import render_plain
 from skill_health.page.model import Page, anchor
 from skill_health.router.risk.assess import load_model
 
+pytestmark = pytest.mark.usefixtures("undrawn")
 NASTY = "</p><script>alert(1)</script><img src=x onerror=alert(2)>\u202e{{7*7}}\x1b[31m"
 ALIKE = {"skills": 30, "lost": 15, "low": 0.3, "high": 0.7}
-
-
-@pytest.fixture(autouse=True)
-def _no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(draw, "compile_all", lambda specs: dict.fromkeys(specs, ("400", "200", "")))
 
 
 def made(*risks: float | None, changed: bool = False, text: str = "plums") -> Page:

@@ -9,7 +9,7 @@ from configurations_made import SUBJECTS, cell, criterion, made, row, subject, t
 from filled_records import page_over
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from picture_parts import marks, shapes, size, texts
+from picture_parts import marks, shape, shapes, size, texts
 from pictures_made import HOSTILE
 from test_html_judged import judged, over
 
@@ -131,11 +131,6 @@ def hostile(seed: int) -> Page:
 
 
 def test_texts_of_others_are_data_only() -> None:
-    def shape(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: shape(each) for key, each in value.items() if key not in ("data", "height", "domain", "title")}
-        return [shape(each) for each in value] if isinstance(value, list) else value
-
     for each in pictures(hostile(1)):
         told = str(shape(each.spec))
         assert not any(text and text in told for text in HOSTILE if len(text) < 60), each.name

@@ -9,27 +9,21 @@ import pytest
 from filled_records import documents, resolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from picture_parts import every
 from pictures_made import copied, made
 
 from skill_health.page.drawing.draw import draw
-from skill_health.page.model import Page, PageCell, Picture
+from skill_health.page.model import PageCell, Picture
 from skill_health.page.pictures import (
     components,
     deltas,
     skill_effects,
 )
 from skill_health.page.pictures._effects import get_measure
-from skill_health.page.pictures._load import collection_pictures, skill_pictures
+from skill_health.page.pictures._load import collection_pictures
 
 SCALES = {"delta": 100.0, "low": 100.0, "high": 100.0, "share": 100.0}
 MEASURES = {"input_tokens": 1.0, "output_tokens": 1.0, "cost_usd": 100.0, "duration_ms": 0.001}
-
-
-def every(page: Page) -> list[Picture]:
-    found = list(collection_pictures(page))
-    for skill in page.status.skills:
-        found += skill_pictures(page, skill.path)
-    return found
 
 
 def cells(pictures: list[Picture]) -> Iterator[tuple[Picture, PageCell]]:

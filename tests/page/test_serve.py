@@ -31,6 +31,7 @@ from skill_health.page.serving.site import site as live_site
 
 Write = Callable[[Mapping[str, str]], Path]
 SKILL = "---\nname: {0}\ndescription: Sorts {0} by size. Use when {0} are out of order.\n---\n# {0}\n\nSort them.\n"
+REBUILT = "It cannot be rebuilt"
 PAGE = "<!DOCTYPE html><html><head><title><body></title></head>\n<body class=x><h1>{}</h1></body></html>"
 
 
@@ -143,7 +144,7 @@ def test_a_build_that_fails_keeps_the_page_and_says_why(
     ask("/")
     made.change(error=UsageError("a <script>\n\x1b[31m\u202eb"))
     status, _, body = ask("/")
-    line = r"It cannot be rebuilt: a &lt;script&gt; \x1b[31m\u{202e}b</p>"
+    line = REBUILT + r": a &lt;script&gt; \x1b[31m\u{202e}b</p>"
     assert (
         status == 200
         and "<body class=x><p role=" in body.decode()
@@ -407,23 +408,18 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("what", CHANGES)
-def test_a_change_is_seen(write: Write, what: str) -> None:
+def test_a_change_is_seen_and_what_is_not_ours_is_not(write: Write) -> None:
     root = collection(write)
     _, config = configure((str(root),), None, {})
     before = mark((str(root),), config, str(root / "reports"))
     assert mark((str(root),), config, str(root / "reports")) == before
-    path, text = CHANGES[what]
-    write({path: text})
-    assert mark((str(root),), config, str(root / "reports")) != before
-
-
-def test_what_is_not_ours_is_not_seen(write: Write) -> None:
-    root = collection(write)
-    _, config = configure((str(root),), None, {})
-    before = mark((str(root),), config, str(root / "reports"))
     write({"src/other.py": "x", "README.md": "y"})
     assert mark((str(root),), config, str(root / "reports")) == before
+    for what, (path, text) in CHANGES.items():
+        write({path: text})
+        after = mark((str(root),), config, str(root / "reports"))
+        assert after != before, what
+        before = after
     (root / "skills" / "pears" / "SKILL.md").unlink()
     assert mark((str(root),), config, str(root / "reports")) != before
 
@@ -444,9 +440,6 @@ def test_looking_opens_no_document(write: Write, monkeypatch: pytest.MonkeyPatch
         )
     mark((str(root),), config, str(root / "reports"))
     assert not [path for path in map(str, opened) if path.endswith((".md", ".json"))]
-
-
-REBUILT = "It cannot be rebuilt"
 
 
 @pytest.mark.slow

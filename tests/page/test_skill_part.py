@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from html import unescape
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import pytest
 from filled_records import documents as page_documents
 from filled_records import filled, resolve
 from msgspec import structs
+from page_parsed import Parsed
 from trial_made import HOSTILE, RUN, line, trajectory, write_run, write_trial
 
 from skill_health.documents.lint_report import LintDocument
@@ -45,28 +45,6 @@ def named(name: str) -> SkillPart:
     return next(part for part in made() if part.name == name)
 
 
-class Read(HTMLParser):
-    """The elements, and the figures with the places that they name."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.figures: list[tuple[str, str, str]] = []
-        self._open: tuple[str, str | None] | None = None
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        place = dict(attrs).get("data-from")
-        self._open = (place, dict(attrs).get("data-value")) if place else None
-
-    def handle_data(self, data: str) -> None:
-        if self._open:
-            place, value = self._open
-            self.figures.append((place, data, value if value is not None else data))
-            self._open = None
-
-
 def render_plain(part: SkillPart) -> str:
     from skill_health.page.html import page_environment
 
@@ -91,13 +69,15 @@ def test_every_figure_equals_the_report_that_it_names() -> None:
     told = documents(page_made.page())
     seen: set[str] = set()
     for part in made():
-        for origin, text, raw in Read(render_plain(part)).figures:
-            value = resolve(told, origin)
+        for each in Parsed(render_plain(part)).elements:
+            if not (origin := each.attrs.get("data-from")):
+                continue
+            value, text, raw = resolve(told, origin), each.text, each.attrs.get("data-value") or each.text
             seen.add(origin.partition("#")[0].partition("/")[0])
             if isinstance(value, dict):
                 low, high = (value.get(key) for key in ("low", "high"))
                 numbers = [float(each) for each in re.findall(r"[+-]?\d+\.\d+", text)]
-                expected = [100 * each for each in (value["value"], low, high) if each is not None]
+                expected = [100 * end for end in (value["value"], low, high) if end is not None]
                 assert numbers == pytest.approx(expected, abs=0.051), origin
                 assert text == "–" or text.endswith(f" n {value['n']:,}")
             elif value is None:
@@ -223,20 +203,20 @@ def test_links_lead_to_files_of_the_trial() -> None:
     page = page_made.page()
     found = 0
     for part in made():
-        for tag, attributes in Read(render_plain(part)).tags:
+        for each in Parsed(render_plain(part)).all("a"):
             # A rule stands on the page itself, and a trial has no page of its own here.
-            if tag == "a" and "data-trial" not in attributes and not str(attributes["href"]).startswith("#rule-"):
+            if "data-trial" not in each.attrs and not str(each.attrs["href"]).startswith("#rule-"):
                 found += 1
-                target = Path(page.base, str(attributes["href"]))
+                target = Path(page.base, str(each.attrs["href"]))
                 assert target.is_file() and target.resolve().is_relative_to(page.folder)
     assert found > 4
 
 
 def test_all_that_others_wrote_is_text() -> None:
     whole = "".join(render_plain(part) for part in made())
-    tags = Read(whole).tags
-    assert ACTIVE.isdisjoint(tag for tag, _ in tags)
-    assert not [name for _, attributes in tags for name in attributes if name.startswith("on") or name == "style"]
+    elements = Parsed(whole).elements
+    assert ACTIVE.isdisjoint(each.tag for each in elements)
+    assert not [name for each in elements for name in each.attrs if name.startswith("on") or name == "style"]
     assert "alert(1)" in unescape(whole), "the hostile texts are shown"
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", whole)
 
@@ -272,8 +252,7 @@ def test_a_hostile_transcript_is_text(tmp_path: Path) -> None:
     text = HOSTILE.replace("\ud800", "")
     given = {"notes": [text], "error": text, "outcome": "fail", "folder": line()["folder"]}
     whole = render_plain(with_trial(tmp_path, HARMFUL, task_id=text, arm=text, model=text, **given))
-    read = Read(whole)
-    assert ACTIVE.isdisjoint(tag for tag, _ in read.tags)
+    assert ACTIVE.isdisjoint(each.tag for each in Parsed(whole).elements)
     assert whole.count("<details") == whole.count("</details>") and whole.count("<pre") == whole.count("</pre>")
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", whole)
     for seen in ("alert(1)", r"\x1b[31m", r"\u{202e}", r"\x00", r"\u{d800}", r"\u{dcff}"):

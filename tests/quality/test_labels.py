@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from scripts.quality_figures import HALVES, PAGE, ReadSkill, kept_figures, read_labels, with_tables
+from scripts.quality_figures import HALVES, PAGE, kept_figures, read_labels, with_tables
 from skill_health.skill.authoring import SIDES
 from skill_health.skill.rubric import DIMENSIONS, MOST
 
@@ -21,13 +21,13 @@ def test_half_of_the_skills_are_sealed_and_none_is_in_both_halves() -> None:
     assert len({each.repository for each in LABELLED}) == 7
 
 
-@pytest.mark.parametrize("label", LABELLED, ids=lambda each: str(each.id))
-def test_a_reading_is_well_formed(label: ReadSkill) -> None:
-    assert re.fullmatch("[0-9a-f]{40}", label.commit) and re.fullmatch("[0-9a-f]{64}", label.sha256)
-    for reading in (*([label.a] if label.a else []), label.b, COUNTED[str(label.id)]):
-        assert len(reading.points) == len(DIMENSIONS) and all(0 <= each <= MOST for each in reading.points)
-        assert list(reading.patterns) == [name for name in SIDES if name in reading.patterns]
-    assert label.settled <= set(label.b.patterns)
+def test_readings_are_well_formed() -> None:
+    for label in LABELLED:
+        assert re.fullmatch("[0-9a-f]{40}", label.commit) and re.fullmatch("[0-9a-f]{64}", label.sha256), label.id
+        for reading in (*([label.a] if label.a else []), label.b, COUNTED[str(label.id)]):
+            assert len(reading.points) == len(DIMENSIONS) and all(0 <= each <= MOST for each in reading.points)
+            assert list(reading.patterns) == [name for name in SIDES if name in reading.patterns], label.id
+        assert label.settled <= set(label.b.patterns), label.id
 
 
 @pytest.mark.slow
