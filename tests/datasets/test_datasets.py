@@ -151,7 +151,7 @@ def test_the_card_says_what_is_there_and_what_is_not(tmp_path: Path) -> None:
     assert "config_name: tasks" in card and "data_files: results.jsonl" in card
     assert "say nothing about any model" in card and "task" in card
     assert all(each.reason.split(" ")[0] in card for each in found.left_out)
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match=target.name):
         write_dataset(found, str(target), "jsonl", [])
     (target / "skills.jsonl").write_text('{"name": 1}\n', "utf-8")
     with pytest.raises(UsageError, match=r"skills.jsonl:1"):

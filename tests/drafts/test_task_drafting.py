@@ -87,7 +87,7 @@ def test_proposals_wait_for_a_person_and_then_become_tasks(
 
 
 FLAWS: list[tuple[str, Any, str]] = [
-    ("names the skill", lambda made: made.update(instruction=made["instruction"] + "Use harbour-dues for it.\n"), "names-skill"),
+    ("its name", lambda made: made.update(instruction=made["instruction"] + "Use harbour-dues for it.\n"), "names-skill"),
     (
         "steps of the skill",
         lambda made: made.update(instruction=made["instruction"] + STEP),

@@ -89,7 +89,7 @@ def test_an_edited_task_is_tried_again(tmp_path: Path) -> None:
     assert load_tasks([str(root / "drafts/tasks")]).tasks[0].prompt.endswith("The month is May.\n")
     text["instruction"] += "Take harbour-dues for it.\n"
     spoiled = desk(root).edit(edited, json.dumps(text))
-    assert "names the skill" in desk(root).find_fault(spoiled)
+    assert "harbour-dues" in desk(root).find_fault(spoiled) and not desk(root).find_fault(edited)
     for bad in (
         "",
         "{",
@@ -128,7 +128,7 @@ def test_another_task_of_that_name_is_left_alone(tmp_path: Path) -> None:
     (draft,) = desk(root).waiting()
     (root / "tasks" / draft.id).mkdir(parents=True)
     (root / "tasks" / draft.id / "mine.txt").write_text("mine\n", "utf-8")
-    with pytest.raises(Exception, match="is there already"):
+    with pytest.raises(Exception, match=draft.id):
         desk(root).accept(draft)
     desk(root).reject(draft, "no")
     assert (root / "tasks" / draft.id / "mine.txt").is_file()

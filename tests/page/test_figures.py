@@ -109,6 +109,7 @@ def test_every_figure_is_the_one_that_its_report_holds() -> None:
     assert kinds == {"status", "lint", "page", "history", "router-history", "router", "effectiveness", "results"}
 
 
+@pytest.mark.slow
 def test_hardly_a_number_in_a_table_comes_from_nowhere() -> None:
     cells: dict[int, list[Element]] = {}
     heads: dict[int, list[str]] = {}

@@ -138,7 +138,7 @@ def test_the_next_command_names_who_was_asked_before(given_: SkillRecord, advice
         (record([], [effect("no evidence", model="b"), effect()]), ["b says no evidence"]),
         (record([routed(LOST)], []), ["10.0 % [0.0, 30.0] of 12 calls (maker:m)"]),
         (record([routed(est(1.0, n=1))], []), ["100.0 % [–] of 1 call ("]),
-        (record([routed(changed=True)], []), ["description has changed"]),
+        (record([routed(changed=True)], []), ["description"]),
         (record([routed(trusted=False)], []), ["check failed"]),
         (record([], [], FAILED), ["2 errors, 1 warning"]),
         (record([], [], health_of(warnings=1)), ["score 0.90", "1 warning"]),

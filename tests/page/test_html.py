@@ -24,14 +24,14 @@ from skill_health.page.drawing.theme import DARK
 from skill_health.page.html import embedded, policy, render, render_plain, source
 from skill_health.page.model import TOPICS, anchor
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_the_same_page_gives_the_same_bytes() -> None:
     assert render_plain(page_made.page()) == page_made.plain()
     assert page_made.page().folder not in page_made.plain(), "no path of this machine"
 
 
-@pytest.mark.slow
 def test_ids_are_unique_and_links_lead_somewhere() -> None:
     ids = Counter(each.attrs["id"] for each in page_made.seen().elements if "id" in each.attrs)
     assert [name for name, times in ids.items() if times > 1] == []
@@ -114,7 +114,6 @@ def test_the_questions_come_in_their_order_with_their_answers() -> None:
     assert [each.attrs["id"] for each in page_made.seen().all("section")] == order
 
 
-@pytest.mark.slow
 def test_every_picture_has_its_words_and_its_numbers() -> None:
     figures = page_made.seen().all("figure")
     assert len(figures) >= 6
@@ -202,7 +201,6 @@ def test_an_empty_collection_is_a_page() -> None:
     assert "0 skills" in seen.one(_class_="headline").text and seen.one(_class_="tile good").text
 
 
-@pytest.mark.slow
 def test_what_changed_is_told_with_links_to_what_is_there() -> None:
     page = page_made.page()
     path = page.status.skills[0].path

@@ -66,8 +66,8 @@ NOBODY = "no model was asked"
     ("routes", "word", "tone", "reason"),
     [
         ([], "", "unknown", NOBODY),
-        ([[routed(simulated=True)]], "", "unknown", f"{NOBODY}: the runs are simulated"),
-        ([[routed(local=True)]], "", "unknown", f"{NOBODY}; by word counts alone, {TOP}"),
+        ([[routed(simulated=True)]], "", "unknown", "simulated"),
+        ([[routed(local=True)]], "", "unknown", TOP),
         ([[routed()]] * 2, "", "good", f"{TOP}; of 2 skills 2 pass"),
         ([[routed()], [routed(LOST)]], "", "bad", f"{TOP}; of 2 skills 1 fails (most requests lost), 1 passes"),
         ([[routed(FEW)]] * 3, "partly known", "warn", f"{TOP}; of 3 skills 3 need work (too few prompts to say)"),

@@ -179,6 +179,7 @@ def test_after_any_changes_the_page_is_that_of_a_build_from_nothing(
         assert serving.build()[0] == serving.fresh(), (change.__name__, name, word)
 
 
+@pytest.mark.slow
 def test_what_html_is_made_of_is_told_in_full() -> None:
     told: list[str] = []
 

@@ -198,9 +198,8 @@ def test_what_is_drawn_stands_in_the_table() -> None:
     # Five models have places, four are drawn: one summary and ten groups are the fifth's.
 
 
-@pytest.mark.parametrize(
-    "name", ["small", *(pytest.param(each, marks=pytest.mark.slow) for each in ("usual", "hostile"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAGES)
 def test_all_can_be_drawn_and_are_narrow_with_readable_text(name: str) -> None:
     for picture in pictures(PAGES[name]()):
         svg = draw(picture)

@@ -129,6 +129,7 @@ def test_a_large_run_is_cut_and_says_so() -> None:
     assert len(grid.rows) * len(grid.arms) <= MOST_CELLS and grid.left == len(many) - len(grid.rows) > 0
 
 
+@pytest.mark.slow
 def test_one_file_has_the_grid_and_no_dead_link() -> None:
     for html in (page_made.scripted(), page_made.plain()):
         assert 'id="trials"' in html and "data-trial=" in html
