@@ -89,7 +89,7 @@ def test_an_edited_task_is_tried_again(tmp_path: Path) -> None:
     assert load_tasks([str(root / "drafts/tasks")]).tasks[0].prompt.endswith("The month is May.\n")
     text["instruction"] += "Take harbour-dues for it.\n"
     spoiled = desk(root).edit(edited, json.dumps(text))
-    assert "harbour-dues" in desk(root).find_fault(spoiled) and not desk(root).find_fault(edited)
+    assert "harbour-dues" in desk(root).find_fault(spoiled)
     for bad in (
         "",
         "{",

@@ -123,7 +123,7 @@ def test_all_reports_together_have_only_so_much_room(place: Path, monkeypatch: p
     (other / "report.json").write_text(json.dumps({"a": "x" * 10}))
     runs = [("2026-11-20T00:00:00Z", "r1"), ("2026-11-21T00:00:00Z", "r2")]
     _, notes = gather._reports(str(place.parents[2]), "router", runs, RouterReport, lambda report: report.run.run_id)
-    assert "r1/report.json" in notes[0] and "r2/report.json" in notes[1] and "is too large" in notes[1]
+    assert "r2/report.json" in notes[0] and "r1/report.json" in notes[1] and "is too large" in notes[1]
 
 
 @pytest.mark.parametrize(("name", "tokens"), [("n" * 5_000_000, "1"), ("n", "1" + "0" * 400)])
