@@ -15,7 +15,7 @@ AGENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/skill-health-agents/$(shell cat
 PARTS := SKILL_HEALTH_AGENTS=$(AGENTS) SKILL_HEALTH_BROWSER=$(CURDIR)/build/browser
 
 demo: $(STAMP)
-	@bash scripts/demo.sh .venv/bin/python
+	@$(RUN) scripts.demo
 
 test: $(STAMP)
 	@bash scripts/in_memory.sh $(RUN) scripts.run_tests -m "not slow and not real and not exhaustive"
