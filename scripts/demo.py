@@ -1,11 +1,11 @@
 """The main job over the fixtures, step by step; `python -m scripts.demo` writes below build/demo/ only.
 
-A healthy collection, a rotten one, and what a month and a careless edit do to a copy of the healthy one, to its score and
-to its routing; a simulated agent with and without the skills; and all of it joined, at last as a page. All dates are
-fixed, so that the output is the same on any day.
+A healthy collection, a rotten one, and what a month and a careless edit do to a copy of the healthy one, to its score
+and to its routing; a simulated agent with and without the skills; and all of it joined, at last as a page. All dates
+are fixed, so that the output is the same on any day.
 
-All commands but one run in this process, which loads what they share once. The simulated trials take longest, so they are
-made meanwhile, in a process of their own.
+All commands but one run in this process, which loads what they share once. The simulated trials take longest, so they
+are made meanwhile, in a process of their own.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def commit(date: str, message: str) -> None:
 
 
 def alone() -> None:
-    """Neither the user's settings of git nor a hook that calls this may interfere with the copy, a repository itself."""
+    """The copy is a repository: neither the user's settings of git nor a hook that calls this may interfere."""
     for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "PYTHONDONTWRITEBYTECODE"):
         os.environ.pop(name, None)
     os.environ |= {

@@ -296,7 +296,8 @@ def test_a_file_that_is_too_young_for_its_times_is_read_again(tree: Path, monkey
     assert not read
 
 
-@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 2])
 def test_a_collection_too_large_to_hold_is_judged_alike(tree: Path, monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
     for number in range(24):
         (tree / "skills" / f"more-{number}").mkdir()
@@ -396,7 +397,7 @@ RANDOM_EDITS: list[Callable[[Path], object]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("edits", [12, pytest.param(150, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("edits", [6, pytest.param(100, marks=pytest.mark.slow)])
 def test_random_edits_agree_with_no_cache(tree: Path, monkeypatch: pytest.MonkeyPatch, edits: int) -> None:
     settle(monkeypatch)
     pristine = tree.parent / "pristine"

@@ -70,7 +70,7 @@ def agree(root: Path, data: bytes, expected: tuple[object, ...]) -> None:
     assert has_skills(path.name)
 
 
-@pytest.mark.parametrize("flips", [30, pytest.param(1_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("flips", [10, pytest.param(1_000, marks=pytest.mark.exhaustive)])
 def test_a_flipped_bit_is_a_miss(root: Path, flips: int) -> None:
     expected = outcome(root, use_cache=False)
     outcome(root)
@@ -206,7 +206,7 @@ def test_a_file_taken_apart_is_the_same_again(root: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [unsealed, sealed])
-@pytest.mark.parametrize("times", [20, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [8, pytest.param(100, marks=pytest.mark.slow)])
 def test_a_damaged_structure_is_a_miss(root: Path, damage: Callable[[bytes, random.Random], bytes], times: int) -> None:
     expected = outcome(root, use_cache=False)
     outcome(root)

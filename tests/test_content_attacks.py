@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from thinned import thinned
+from thinned import EXHAUSTIVE, SLOW, thinned
 
 from skill_health import formats
 from skill_health.discovery.listing import list_folder
@@ -299,8 +299,7 @@ def test_an_attack_is_a_finding_or_one_line(name: str, place: Path, run: Run) ->
     attacked.hold()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("name", thinned(ATTACKS, 4, SLOW, EXHAUSTIVE))
 def test_every_command_comes_to_its_end(name: str, place: Path, run: Run) -> None:
     attacked = Attacked(ATTACKS[name], place, run)
     for form in formats.names():

@@ -377,14 +377,20 @@ def killed(root: Path, kills: int, lines: int) -> list[list[int]]:
     return [list(map(int, line.split())) for line in done.stdout.splitlines()]
 
 
-@pytest.mark.slow
-def test_a_hundred_kills_lose_nothing_and_double_nothing(write: Write, run: Run) -> None:
+@pytest.mark.parametrize(
+    ("kills", "few"),
+    [
+        pytest.param(6, range(2, 5), marks=pytest.mark.slow),
+        pytest.param(110, range(6, 30), marks=pytest.mark.exhaustive),
+    ],
+)
+def test_kills_lose_nothing_and_double_nothing(kills: int, few: range, write: Write, run: Run) -> None:
     root = write(FILES)
     # A run that has something to compare with, and something new, takes more lines than the first.
     lines = max(number for _, number in killed(root, 3, 10**9))
     shutil.rmtree(root)
-    ended = killed(write(FILES), 110, lines + lines // 4)
-    assert 5 < len(ended) < 30, "the others were killed"
+    ended = killed(write(FILES), kills, lines + lines // 4)
+    assert len(ended) in few, "the others were killed"
     runs = reported(root)
     times = [int(each.time[14:16]) * 60 + int(each.time[17:19]) for each in runs]
     assert times == sorted(set(times)) and {number for number, _ in ended} <= set(times)

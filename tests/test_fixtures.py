@@ -159,7 +159,7 @@ def test_every_skill_has_a_script() -> None:
 
 @pytest.mark.exhaustive
 def test_demo_runs_again_and_says_the_same() -> None:
-    """All but how long a simulated trial took is the same. That it runs once is for `make demo`, which the gate runs."""
+    """All but how long a simulated trial took is the same. That it runs at all is seen by the gate's `make demo`."""
     command = [sys.executable, "-m", "scripts.demo"]
     first, second = (
         subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=600, check=False)

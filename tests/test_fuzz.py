@@ -77,7 +77,8 @@ def matter(text: str) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in ("rows", "time") else []) for name in HOSTILE]
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in ("rows", "time", "numbers") else []) for name in HOSTILE],
 )
 def test_checking_takes_time_in_proportion_to_the_length(name: str) -> None:
     make = HOSTILE[name][1]

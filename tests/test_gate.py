@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
-from thinned import thinned
+from thinned import EXHAUSTIVE, SLOW, thinned
 
 from skill_health.cli import main
 from skill_health.config.settings import config_with, load_config
@@ -97,7 +97,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-@pytest.mark.parametrize("case", thinned(CASES, 2), ids=lambda case: case["id"])
+@pytest.mark.parametrize("case", thinned(CASES, 4), ids=lambda case: case["id"])
 def test_a_case(case: dict[str, Any], root: Path, capfd: Lines, checkout: Path) -> None:
     begin(root, case)
     commit(root)
@@ -301,7 +301,7 @@ def said(finding: Finding) -> tuple[str, str, str]:
     return finding.code, finding.path, finding.message
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 120))])
+@pytest.mark.parametrize("seed", thinned(range(120), 20, SLOW, EXHAUSTIVE))
 def test_the_answer_is_that_of_two_whole_runs(seed: int, root: Path) -> None:
     """Over random edits: new is what a whole run says more often of the later checkout than of the earlier one.
 

@@ -263,21 +263,25 @@ def test_colour_only_on_request(run: Run, write: Write) -> None:
     assert "\x1b[" in run("lint", "--color", "always").stdout
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name == "json" else pytest.mark.slow) for name in formats.names()]
-)
-def test_two_runs_over_shuffled_copies_give_the_same_bytes(run: Run, tmp_path: Path, checkout: Path, name: str) -> None:
-    source = checkout / "fixtures"
+@pytest.fixture(scope="module")
+def shuffled_copies(tmp_path_factory: pytest.TempPathFactory, checkout: Path) -> Path:
+    root, source = tmp_path_factory.mktemp("copies"), checkout / "fixtures"
     files = [path for path in source.rglob("*") if path.is_file()]
-    outputs = []
     for copy, seed in (("a", 1), ("b", 2)):
         random.Random(seed).shuffle(files)
         for path in files:
-            target = tmp_path / copy / path.relative_to(source)
+            target = root / copy / path.relative_to(source)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
-        cwd = tmp_path / copy
-        jobs = str(seed)
+    return root
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", formats.names())
+def test_two_runs_over_shuffled_copies_give_the_same_bytes(run: Run, shuffled_copies: Path, name: str) -> None:
+    outputs = []
+    for jobs, copy in (("1", "a"), ("2", "b")):
+        cwd = shuffled_copies / copy
         done = run("lint", "--score", "--format", name, "--as-of", "2026-11-21", "--jobs", jobs, "--no-cache", cwd=cwd)
         outputs.append(done.stdout)
         assert done.returncode in (0, 1), done.stderr

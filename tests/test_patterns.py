@@ -22,8 +22,8 @@ PIECES = [
     "{", "$", "%", "10 % ", "up to 3", "3x ", "1. ", "|", "a|", "~", "_", "__a", "\\", "\u200d", "\ufe0f", "\U0001f3f4",
     "\U000e0061", " ", "\n", "\r", "ab\n", "\t", "(", ")\"'", "é", "東", "’s ", "...", "a/b/", "../",
 ]  # fmt: skip
-SOON = ["\n", "0"]
-"""What patterns that once were slow were slow on."""
+SOON = ["\n", "0", "a", "A1", "a.", "[a](b", "<!--", "`", " ", "(", "/home/a/", "1,000"]
+"""What patterns that once were slow were slow on, and one of each sort of the others."""
 
 
 class Ours:
@@ -92,7 +92,8 @@ def found_in(value: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(
-    "piece", [pytest.param(piece, marks=[] if piece in SOON else pytest.mark.slow) for piece in PIECES]
+    "piece",
+    [pytest.param(each, marks=getattr(pytest.mark, "slow" if each in SOON else "exhaustive")) for each in PIECES],
 )
 def test_patterns_are_linear(piece: str) -> None:
     assert len(ours()) > 150
@@ -104,6 +105,7 @@ def test_patterns_are_linear_on_their_own_words() -> None:
     assert [(each.name, word) for each in ours() for word in each.words() if not each.is_linear(word)] == []
 
 
+@pytest.mark.slow
 def test_matches_are_counted_where_python_finds_them() -> None:
     pieces = PIECES[::8]
     for each in ours()[::4]:
@@ -117,27 +119,23 @@ def test_matches_are_counted_where_python_finds_them() -> None:
             assert each.spans(piece, 5) == found, (each.name, piece)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "flags", "anchored", "piece"),
     [
         (r"(?:^|x)\s*(?:curl)", re.MULTILINE, False, "\n"),
-        *(
-            pytest.param(*case, marks=pytest.mark.slow)
-            for case in [
-                (r"\[([^\]]+)\]\((https?://[^)]+)\)", 0, False, "["),
-                (r"^\s*```", re.MULTILINE, False, "\n"),
-                (r"\s*\(at end\)$", 0, False, " "),
-                (r"<[^>]*>", 0, False, "<!--"),
-                (r"-?\d+\.\d{3,}|-?\d+e-\d+", 0, False, "0"),
-                (rb"\s+$", 0, False, "\t"),
-                (r"[0-9]+\.?[0-9]*\Z", 0, True, "0"),
-                (r"[^\s]*SKILL\.md", 0, False, "a"),
-                (r"(?:a|b|ab)*c", 0, True, "ab"),
-                (r"<!--.*?-->", re.DOTALL, False, "<!--"),
-                (r"(\w+) \1!", 0, False, "a"),
-                (r"(?=\w+!)a", 0, False, "a"),
-            ]
-        ),
+        (r"\[([^\]]+)\]\((https?://[^)]+)\)", 0, False, "["),
+        (r"^\s*```", re.MULTILINE, False, "\n"),
+        (r"\s*\(at end\)$", 0, False, " "),
+        (r"<[^>]*>", 0, False, "<!--"),
+        (r"-?\d+\.\d{3,}|-?\d+e-\d+", 0, False, "0"),
+        (rb"\s+$", 0, False, "\t"),
+        (r"[0-9]+\.?[0-9]*\Z", 0, True, "0"),
+        (r"[^\s]*SKILL\.md", 0, False, "a"),
+        (r"(?:a|b|ab)*c", 0, True, "ab"),
+        (r"<!--.*?-->", re.DOTALL, False, "<!--"),
+        (r"(\w+) \1!", 0, False, "a"),
+        (r"(?=\w+!)a", 0, False, "a"),
     ],
 )
 def test_patterns_that_are_not_linear_are_found_out(source: Any, flags: int, anchored: bool, piece: str) -> None:

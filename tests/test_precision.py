@@ -21,6 +21,7 @@ from skill_health.rules._load import all_rules
 from skill_health.rules._page import precision, precision_lines, prediction, prediction_lines
 
 
+@pytest.mark.slow
 def test_the_tables_follow_from_the_verdicts(checkout: Path) -> None:
     code = "import runpy, json; t = runpy.run_path('scripts/precision.py')['tables'](); print(json.dumps({str(k): v for k, v in t.items()}))"
     done = subprocess.run([sys.executable, "-c", code], cwd=checkout, capture_output=True, text=True, check=True)

@@ -65,7 +65,7 @@ def test_every_command_and_file_that_the_readme_names_is_there(run: Run, checkou
         assert re.search(rf"^  {name}\b", commands, re.MULTILINE), name
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_simulated_study_that_the_readme_shows(tmp_path: Path, checkout: Path) -> None:
     section = (checkout / "docs" / "guide.md").read_text("utf-8").split("## Does a skill help?")[1].split("\n## ")[0]
     found = re.search(r"-m simulators (.*?) \| head -(\d+)\n(.*?)```", section, re.DOTALL)

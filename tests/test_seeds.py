@@ -16,6 +16,9 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "seeds.md").read_text("utf-8")
 COMMANDS = list(dict.fromkeys(re.findall(r"\| `(skill-health [^`]+)` \|$", PAGE, re.MULTILINE)))
 
+MORE = ("00[3-57-9]-*", "01[0-57-9]-*", "020-*")
+"""Tasks that no command needs: four are enough to be tried."""
+
 
 def test_each_row_has_a_command_or_says_what_is_not_there() -> None:
     rows = [line for line in PAGE.splitlines() if line.startswith("| ") and not line.startswith("| asked for")]
@@ -27,7 +30,7 @@ def test_each_row_has_a_command_or_says_what_is_not_there() -> None:
 
 @pytest.mark.slow
 def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    shutil.copytree(ROOT / "fixtures", tmp_path / "fixtures", ignore=shutil.ignore_patterns("rotten", "practices"))
+    shutil.copytree(ROOT / "fixtures", tmp_path / "fixtures", ignore=shutil.ignore_patterns("rotten", "practices", *MORE))
     monkeypatch.chdir(tmp_path / "fixtures")
     for words in (
         ("init", "--quiet"),

@@ -132,7 +132,15 @@ def test_a_skill_that_is_the_root_is_judged_alone(run: Run, pipe: Run, write: Wr
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"\0" * 300, b"\xff\xfe\x00", b"---\n" * 5000, b"\xef\xbb\xbf", b"x" * (2 << 20)]
+    "data",
+    [
+        b"",
+        b"\0" * 300,
+        b"\xff\xfe\x00",
+        b"---\n" * 5000,
+        b"\xef\xbb\xbf",
+        pytest.param(b"x" * (2 << 20), marks=pytest.mark.slow),
+    ],
 )
 def test_any_bytes(data: bytes, pipe: Run, write: Write) -> None:
     # In a folder of its own: what is beside a SKILL.md counts, and other tests leave skills beside theirs.
@@ -161,6 +169,7 @@ def test_no_other_path_beside_it(run: Run, write: Write) -> None:
     assert run("lint", "skills", "--stdin-filename", "SKILL.md", cwd=root).returncode == 2
 
 
+@pytest.mark.slow
 def test_as_a_process(run: Run, write: Write) -> None:
     root = write({"skills/tidy/SKILL.md": HEAD})
     done = run("lint", "-", "--stdin-filename", "skills/tidy/SKILL.md", cwd=root, input=HEAD + "\x07\n")

@@ -19,8 +19,8 @@ Write = Callable[[Mapping[str, str]], Path]
 SKILL = (
     "---\nname: s{0}\ndescription: Sorts list {0} by size. Use when list {0} must be sorted.\n---\n\n# S\n\nSort it.\n"
 )
-N = 60
-KILLERS = ("skills/s07/SKILL.md", "skills/s08/SKILL.md", "skills/s59/SKILL.md")
+N = 48
+KILLERS = ("skills/s07/SKILL.md", "skills/s08/SKILL.md", "skills/s47/SKILL.md")
 
 
 def die() -> None:
@@ -59,7 +59,8 @@ def made(write: Write) -> Path:
     return write({f"skills/s{n:02}/SKILL.md": SKILL.format(f"{n:02}") for n in range(N)})
 
 
-@pytest.mark.parametrize("kill", [die, *(pytest.param(kill, marks=pytest.mark.slow) for kill in (crash, starve, dig))])
+@pytest.mark.slow
+@pytest.mark.parametrize("kill", [die, crash, starve, dig])
 def test_a_skill_that_cannot_be_checked_is_a_finding(
     kill: Callable[[], None], run: Run, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:

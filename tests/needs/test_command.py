@@ -74,6 +74,7 @@ def test_no_skill_is_a_mistake_of_the_user(tmp_path: Path, monkeypatch: pytest.M
     assert need_frequencies([]) == ()
 
 
+@pytest.mark.slow
 def test_several_processes_find_the_same(skills: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = discover(["."], Config(), str(skills))
     alone = needs_of_collection(found.root, found.entries)

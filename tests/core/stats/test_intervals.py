@@ -247,9 +247,8 @@ def test_the_ends_are_where_halls_statistic_is_students_quantile() -> None:
         assert math.sqrt(n) * transformed == pytest.approx(t)
 
 
-@pytest.mark.parametrize(
-    "spread", [pytest.param(0.1, marks=pytest.mark.slow), 0.5, pytest.param(0.9, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("spread", [0.1, 0.5, 0.9])
 def test_it_covers_what_students_does_not(spread: float) -> None:
     rng, truth, hits, plain = np.random.default_rng(5), math.exp(spread**2 / 2), 0, 0
     for _ in range(400):

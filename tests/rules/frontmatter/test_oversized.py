@@ -27,6 +27,7 @@ def test_one_byte_more_is_not() -> None:
     assert message.startswith(f"more than {MAX_BYTES:,} bytes")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["é", "€", "\U0001f600", "\r\n"])
 def test_the_limit_cuts_no_character_in_two(end: str) -> None:
     for before in range(1, 4):

@@ -70,6 +70,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from([*sorted(KNOWN), "allowed_tools", "Name", "version"]), VALUES, max_size=6))
 def test_no_value_of_a_known_key_crashes_a_rule(matter: dict[str, object]) -> None:
     text = yaml.safe_dump(matter, sort_keys=False, allow_unicode=True)

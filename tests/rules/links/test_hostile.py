@@ -91,7 +91,7 @@ def test_blanks_are_looked_for_once_in_a_text(mention: str, tmp_path: Path, monk
         run(discover([str(tmp_path)], config, str(tmp_path)), config, date(2026, 11, 21), jobs=1, use_cache=False)
         return counting.searched - before
 
-    assert 0 < searched(600) < 3 * searched(300)
+    assert 0 < searched(80) < 3 * searched(40)
 
 
 @pytest.mark.parametrize(

@@ -24,13 +24,11 @@ COVERED = {
 }
 
 
-# Drawing texts of the longer patterns is slow.
-SHORT = ("hides", "opens", "secret-file")
+# Drawing texts of these patterns is slow.
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in SHORT else pytest.mark.slow) for name in COVERED]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COVERED)
 @given(st.data())
 @settings(suppress_health_check=list(HealthCheck), deadline=None)
 def test_what_a_pattern_matches_has_a_hint(name: str, data: st.DataObject) -> None:
@@ -40,6 +38,7 @@ def test_what_a_pattern_matches_has_a_hint(name: str, data: st.DataObject) -> No
     assert _as_text(None, True, text[found.start() :], "").hints_at(hints)
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(suppress_health_check=list(HealthCheck), deadline=None)
 def test_what_hides_is_found_around_its_hint(data: st.DataObject) -> None:
