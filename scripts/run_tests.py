@@ -37,9 +37,9 @@ def pytest_collection(session: pytest.Session) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item | pytest.Collector]) -> None:
-    """Keep the folders and files that were found from what chooses among cases."""
+    """Keep the files that were found from what chooses among cases."""
     if FOUND not in session.stash:
-        session.stash[FOUND] = list(items)
+        session.stash[FOUND] = list(find_files(items))
         items.clear()
 
 
@@ -65,7 +65,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
 
 def claimed_items(session: pytest.Session) -> Iterator[pytest.Item]:
     """Yield the cases of file after file that no other process has taken."""
-    files = sorted(find_files(session.stash[FOUND]), key=lambda node: (-node.path.stat().st_size, node.nodeid))
+    files = sorted(session.stash[FOUND], key=lambda node: (-node.path.stat().st_size, node.nodeid))
     for number, file in enumerate(files):
         try:
             Path(os.environ[CLAIMS], str(number)).touch(exist_ok=False)
