@@ -30,7 +30,9 @@ def test_each_row_has_a_command_or_says_what_is_not_there() -> None:
 
 @pytest.mark.slow
 def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    shutil.copytree(ROOT / "fixtures", tmp_path / "fixtures", ignore=shutil.ignore_patterns("rotten", "practices", *MORE))
+    shutil.copytree(
+        ROOT / "fixtures", tmp_path / "fixtures", ignore=shutil.ignore_patterns("rotten", "practices", *MORE)
+    )
     monkeypatch.chdir(tmp_path / "fixtures")
     for words in (
         ("init", "--quiet"),

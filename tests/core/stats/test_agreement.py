@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats import inter_rater
+from thinned import EXHAUSTIVE, SLOW, thinned
 
 from skill_health.stats.agreement import brier_score, cohen_kappa, expected_calibration_error, fleiss_kappa
 from skill_health.stats.intervals import clustered_mean
@@ -89,9 +90,13 @@ def test_kappa_of_two_raters_is_never_out_of_range(rated: list[tuple[str, str]])
         assert -1 <= found.low <= found.value <= found.high <= 1
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("tasks", "each", "same"), [(20, 3, 0.0), (30, 3, 0.5), (15, 6, 0.5)])
-@pytest.mark.parametrize("agree", [0.3, 0.7, 0.9])
+@pytest.mark.parametrize(
+    ("tasks", "each", "same", "agree"),
+    thinned(
+        [(*clusters, agree) for clusters in ((20, 3, 0.0), (30, 3, 0.5), (15, 6, 0.5)) for agree in (0.3, 0.7, 0.9)],
+        4, SLOW, EXHAUSTIVE,
+    ),
+)  # fmt: skip
 def test_the_interval_of_kappa_contains_the_truth(tasks: int, each: int, same: float, agree: float) -> None:
     """Two raters see a truth and err; the criteria of a task share some of how often they do."""
     rng = np.random.default_rng(5)

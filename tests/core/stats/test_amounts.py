@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from thinned import EXHAUSTIVE, SLOW, thinned
 
 from skill_health.stats.amounts import LowerAmounts, lower_amounts, mean_change
 from skill_health.stats.estimates import Estimate
@@ -110,9 +112,10 @@ def errs(hits: int, runs: int) -> float:
     return hits / runs - 3.1 * (0.05 * 0.95 / runs) ** 0.5
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("tasks", [6, 30])
-@pytest.mark.parametrize("tails", [(0.3, 0.3), (0.6, 0.4), (1.5, 0.35), (0.35, 1.2)])
+@pytest.mark.parametrize(
+    ("tasks", "tails"),
+    thinned(product((6, 30), ((0.3, 0.3), (0.6, 0.4), (1.5, 0.35), (0.35, 1.2))), 5, SLOW, EXHAUSTIVE),
+)
 def test_a_side_with_the_same_mean_is_called_lower_in_1_of_20_runs_at_most(
     tasks: int, tails: tuple[float, float]
 ) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
+from thinned import EXHAUSTIVE, SLOW, thinned
 
 from skill_health.stats.hypothesis_tests import anytime_interval, anytime_p
 
@@ -27,9 +28,9 @@ def draws(rng: np.random.Generator, kind: str, mean: float) -> list[float]:
     return (2 * rng.beta(0.2 * (1 + mean), 0.2 * (1 - mean), LENGTH) - 1).tolist()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["rare", "thirds", "skewed"])
-@pytest.mark.parametrize("bound", [-0.05, 0.0, 0.3])
+@pytest.mark.parametrize(
+    ("kind", "bound"), thinned(product(("rare", "thirds", "skewed"), (-0.05, 0.0, 0.3)), 4, SLOW, EXHAUSTIVE)
+)
 def test_a_true_bound_is_seldom_ever_rejected(kind: str, bound: float) -> None:
     """The p of the last moment is the least of all, so that it tells whether one was ever below the level."""
     if kind == "rare" and bound == 0.3:

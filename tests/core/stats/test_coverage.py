@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from thinned import EXHAUSTIVE, SLOW, thinned
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 from benchmarks import coverage, resampling
@@ -31,8 +32,7 @@ SWEEPS = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("title", SCENARIOS)
+@pytest.mark.parametrize("title", thinned(SCENARIOS, 3, SLOW, EXHAUSTIVE))
 def test_no_interval_covers_too_little(title: str) -> None:
     tallies: dict[str, coverage.Tally] = defaultdict(coverage.Tally)
     for column in SCENARIOS[title]:
@@ -42,8 +42,7 @@ def test_no_interval_covers_too_little(title: str) -> None:
     assert all(tally.given for tally in tallies.values())
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", EDGES)
+@pytest.mark.parametrize("name", thinned(EDGES, 3, SLOW, EXHAUSTIVE))
 def test_where_most_tasks_are_alike_the_interval_holds_the_truth_more_often_than_scipys(name: str) -> None:
     (title,) = EXHIBITS
     found = coverage._sweeps(1, (title, "20 tasks x 3", 0, 300))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 from statsmodels.stats.contingency_tables import StratifiedTable
 from statsmodels.stats.proportion import confint_proportions_2indep
+from thinned import EXHAUSTIVE, SLOW, thinned
 
 from skill_health.stats.hypothesis_tests import stratified_difference
 from skill_health.stats.resampling import mean_of_groups, normalised_gain
@@ -79,10 +80,18 @@ def test_a_gain_of_what_is_no_share_is_refused(groups: list[tuple[list[float], l
         normalised_gain(groups)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("groups", [1, 3])
-@pytest.mark.parametrize(("base", "lift"), [(0.0, 1.0), (1.5, 1.0), (0.0, 0.0), (-1.0, 0.5), (0.0, 3.0)])
-@pytest.mark.parametrize("tasks", [20, 40])
+@pytest.mark.parametrize(
+    ("tasks", "base", "lift", "groups"),
+    thinned(
+        [
+            (tasks, *effect, groups)
+            for groups in (1, 3)
+            for effect in ((0.0, 1.0), (1.5, 1.0), (0.0, 0.0), (-1.0, 0.5), (0.0, 3.0))
+            for tasks in (20, 40)
+        ],
+        7, SLOW, EXHAUSTIVE,
+    ),
+)  # fmt: skip
 def test_the_interval_of_a_gain_covers_it(tasks: int, base: float, lift: float, groups: int) -> None:
     rng = np.random.Generator(np.random.PCG64(3))
     apart = np.linspace(-0.5, 0.5, groups)[:, None] if groups > 1 else np.zeros((1, 1))
@@ -167,9 +176,17 @@ def test_a_difference_lies_in_its_interval_and_turns_with_its_sides(
     assert turned.value == pytest.approx(-found.value) and turned.low == pytest.approx(-found.high)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("p", "q"), [(0.9, 0.5), (0.5, 0.5), (1.0, 0.1), (0.95, 0.9)])
-@pytest.mark.parametrize(("strata", "trials"), [(1, 3), (3, 3), (5, 3), (2, 10)])
+@pytest.mark.parametrize(
+    ("p", "q", "strata", "trials"),
+    thinned(
+        [
+            (*chances, *sizes)
+            for sizes in ((1, 3), (3, 3), (5, 3), (2, 10))
+            for chances in ((0.9, 0.5), (0.5, 0.5), (1.0, 0.1), (0.95, 0.9))
+        ],
+        5, SLOW, EXHAUSTIVE,
+    ),
+)  # fmt: skip
 def test_the_interval_over_strata_covers_the_difference(p: float, q: float, strata: int, trials: int) -> None:
     rng = np.random.Generator(np.random.PCG64(6))
     hits, runs = 0, 600

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
+from thinned import EXHAUSTIVE, SLOW, thinned
 
 from skill_health.stats.hypothesis_tests import both, equivalence, least_half_width, no_worse, sample_skewness
 
@@ -60,9 +63,7 @@ def errs(hits: int, runs: int) -> float:
     return hits / runs - 3.1 * (0.05 * 0.95 / runs) ** 0.5
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("tasks", [10, 20, 40, 100])
-@pytest.mark.parametrize("margin", [0.1, 0.2])
+@pytest.mark.parametrize(("tasks", "margin"), thinned(product((10, 20, 40, 100), (0.1, 0.2)), 3, SLOW, EXHAUSTIVE))
 def test_a_loss_as_large_as_the_margin_is_called_none_in_1_of_20_runs_at_most(tasks: int, margin: float) -> None:
     runs, rng = 1500, np.random.Generator(np.random.PCG64(11))
     hits = dict.fromkeys(("few lose all", "all lose some"), 0)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from statsmodels.stats.power import TTestPower
+from thinned import EXHAUSTIVE, SLOW, thinned
 
 from skill_health.stats.hypothesis_tests import sign_flip
 from skill_health.stats.multiplicity import FIRST_WEIGHT, SECOND_WEIGHT, holm
@@ -134,11 +135,13 @@ def is_gain(by: list[float], tests: int) -> bool:
     return sum(each != 0 for each in by) >= 6 and (p or 1) * tests < 0.05 and (low or 0) > 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tasks", "replications", "tests", "against"),
-    [(8, 3, 1, 1), (15, 3, 1, 1), (15, 1, 1, 1), (20, 3, 3, 1), (29, 2, 1, 1), (15, 3, 1, 3), (20, 2, 2, 2)],
-)
+    thinned(
+        [(8, 3, 1, 1), (15, 3, 1, 1), (15, 1, 1, 1), (20, 3, 3, 1), (29, 2, 1, 1), (15, 3, 1, 3), (20, 2, 2, 2)],
+        3, SLOW, EXHAUSTIVE,
+    ),
+)  # fmt: skip
 def test_it_is_found_about_as_often_as_it_says(tasks: int, replications: int, tests: int, against: int) -> None:
     least = simulated_mde(tasks, replications, tests, against)
     assert least is not None
