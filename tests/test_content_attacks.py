@@ -113,7 +113,8 @@ def skill(content: str) -> Callable[[Path], object]:
 
 
 BAD = skill(HEAD + "Sort.\n")
-OUT = "leads out of the repository"
+OUT, UNREAD, DEEP = "leads out of the repository", "cannot be read", "nested too deeply"
+PIPED, LINKED = "not a regular file", "leads out of . by a symbolic link"
 ATTACKS = {
     "SKILL.md is a link to a file outside": Attack(link("skills/bad/SKILL.md", "../../../outside/secret.md"), "FM006", said=OUT),
     "SKILL.md is a link to nothing outside": Attack(link("skills/bad/SKILL.md", "../../../outside/gone.md"), "FM006", said=OUT),
@@ -124,18 +125,18 @@ ATTACKS = {
         both(link("skills/bad/SKILL.md", "a"), link("skills/bad/a", "b"), link("skills/bad/b", "../../../outside/secret.md")),
         "FM006", said=OUT,
     ),
-    "SKILL.md is a pipe": Attack(pipe("skills/bad/SKILL.md"), "FM006", said="cannot be read"),
-    "SKILL.md is a socket": Attack(bound("skills/bad/SKILL.md"), "FM006", said="cannot be read"),
+    "SKILL.md is a pipe": Attack(pipe("skills/bad/SKILL.md"), "FM006", said=UNREAD),
+    "SKILL.md is a socket": Attack(bound("skills/bad/SKILL.md"), "FM006", said=UNREAD),
     "SKILL.md is a link to a pipe": Attack(
-        both(pipe("p"), link("skills/bad/SKILL.md", "../../p")), "FM006", said="cannot be read"
+        both(pipe("p"), link("skills/bad/SKILL.md", "../../p")), "FM006", said=UNREAD
     ),
     "SKILL.md of twenty gigabytes": Attack(sparse("skills/bad/SKILL.md", 20 << 30), "FM009", said="more than 1,048,576 bytes"),
-    "lists in lists": Attack(skill("---\nname: bad\na:\n" + "- " * 40_000 + "\n---\n# Bad\n"), "FM002", said="nested too deeply"),
-    "brackets in brackets": Attack(skill("---\na: " + "[" * 40_000 + "\n---\n# Bad\n"), "FM002", said="nested too deeply"),
-    "mappings in mappings": Attack(skill("---\na: " + "{a: " * 20_000 + "\n---\n# Bad\n"), "FM002", said="nested too deeply"),
-    "keys that are keys": Attack(skill("---\n" + "? " * 20_000 + "\n---\n# Bad\n"), "FM002", said="nested too deeply"),
+    "lists in lists": Attack(skill("---\nname: bad\na:\n" + "- " * 40_000 + "\n---\n# Bad\n"), "FM002", said=DEEP),
+    "brackets in brackets": Attack(skill("---\na: " + "[" * 40_000 + "\n---\n# Bad\n"), "FM002", said=DEEP),
+    "mappings in mappings": Attack(skill("---\na: " + "{a: " * 20_000 + "\n---\n# Bad\n"), "FM002", said=DEEP),
+    "keys that are keys": Attack(skill("---\n" + "? " * 20_000 + "\n---\n# Bad\n"), "FM002", said=DEEP),
     "blocks in blocks": Attack(
-        skill("---\n" + "".join(f"{' ' * n}a:\n" for n in range(430)) + "---\n# Bad\n"), "FM002", said="nested too deeply"
+        skill("---\n" + "".join(f"{' ' * n}a:\n" for n in range(430)) + "---\n# Bad\n"), "FM002", said=DEEP
     ),
     "links in links": Attack(skill(HEAD + "![[]()" * 3_000 + "\n"), "FM009", said="nested more than 100 deep"),
     "quotes in quotes": Attack(skill(HEAD + "> " * 400_000 + "\n")),
@@ -171,17 +172,17 @@ ATTACKS = {
     ),
     "a registry that is a pipe": Attack(
         both(BAD, settings('[sources]\nclaims = ["claims.jsonl"]\n'), pipe("claims.jsonl")), "FX001", "claims.jsonl",
-        "not a regular file",
+        PIPED,
     ),
     "deep JSON in a registry": Attack(
         both(BAD, settings('[sources]\nclaims = ["claims.jsonl"]\n'), text("claims.jsonl", '{"a": ' + "[" * 100_000 + "\n")),
         "FX001", "claims.jsonl", "nested deeper",
     ),
-    "a baseline that is a pipe": Attack(both(BAD, pipe("skill-health-baseline.json")), line="it is not a regular file"),
+    "a baseline that is a pipe": Attack(both(BAD, pipe("skill-health-baseline.json")), line=PIPED),
     "a baseline outside": Attack(
-        both(BAD, link("skill-health-baseline.json", "../outside/claims.jsonl")), line="leads out of . by a symbolic link"
+        both(BAD, link("skill-health-baseline.json", "../outside/claims.jsonl")), line=LINKED
     ),
-    "a baseline without end": Attack(both(BAD, link("skill-health-baseline.json", "/dev/zero")), line="leads out of . by a symbolic link"),
+    "a baseline without end": Attack(both(BAD, link("skill-health-baseline.json", "/dev/zero")), line=LINKED),
     "a deep baseline": Attack(both(BAD, text("skill-health-baseline.json", "[" * 100_000)), line="is not a baseline"),
     "settings outside": Attack(
         both(BAD, link("skill-health.toml", "../outside/secret.md")), line="skill-health.toml is a symbolic link that"
@@ -191,7 +192,7 @@ ATTACKS = {
         both(BAD, settings("[" + "a." * 100_000 + "a]\n" + "".join(f"k{n} = 1\n" for n in range(50_000)))),
         line="a name of more than 64 parts",
     ),
-    "deep settings": Attack(both(BAD, settings("a = " + "[" * 100_000)), line="nested too deeply"),
+    "deep settings": Attack(both(BAD, settings("a = " + "[" * 100_000)), line=DEEP),
     "a profile outside": Attack(
         both(BAD, settings('profile = "p.toml"\n'), link("p.toml", "../outside/secret.md")), line=OUT
     ),

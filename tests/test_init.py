@@ -363,19 +363,22 @@ def test_a_source_is_an_address_and_a_full_commit(text: str) -> None:
     assert "@".join(texts.parse_source(text)) == text
 
 
+NO_SOURCE, NO_COMMIT = "is not ADDRESS@COMMIT", "is not a full commit"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("https://example.com/x.git", "is not ADDRESS@COMMIT"),
-        (f"git@example.com:me/x@{COMMIT}", "is not ADDRESS@COMMIT"),
+        ("https://example.com/x.git", NO_SOURCE),
+        (f"git@example.com:me/x@{COMMIT}", NO_SOURCE),
         (f"https://me:secret@example.com/x@{COMMIT}", "without a password"),
-        (f"http://example.com/x@{COMMIT}", "is not ADDRESS@COMMIT"),
-        (f"https://example.com/x'; rm -rf /; '@{COMMIT}", "is not ADDRESS@COMMIT"),
-        (f"https://example.com/${{{{ x }}}}@{COMMIT}", "is not ADDRESS@COMMIT"),
-        (f"https://example.com/x\n@{COMMIT}", "is not ADDRESS@COMMIT"),
-        ("https://example.com/x@main", "'main' is not a full commit"),
-        (f"https://example.com/x@{COMMIT[:12]}", "is not a full commit"),
-        (f"https://example.com/x@{COMMIT}\n", "is not a full commit"),
+        (f"http://example.com/x@{COMMIT}", NO_SOURCE),
+        (f"https://example.com/x'; rm -rf /; '@{COMMIT}", NO_SOURCE),
+        (f"https://example.com/${{{{ x }}}}@{COMMIT}", NO_SOURCE),
+        (f"https://example.com/x\n@{COMMIT}", NO_SOURCE),
+        ("https://example.com/x@main", NO_COMMIT),
+        (f"https://example.com/x@{COMMIT[:12]}", NO_COMMIT),
+        (f"https://example.com/x@{COMMIT}\n", NO_COMMIT),
     ],
 )
 def test_what_is_no_source_is_a_mistake_and_nothing_is_written(

@@ -206,25 +206,28 @@ def test_nobody_there() -> None:
         assert check_urls([url], delay=0, allow_private=True)[url].reason == "connection failed"
 
 
+PRIVATE, INVALID, SCHEMES = "a private address", "not a valid address", "only http and https are checked"
+
+
 @pytest.mark.parametrize(
     ("url", "reason"),
     [
-        ("http://127.0.0.1:{port}/ok", "a private address"),
-        ("http://localhost:{port}/ok", "a private address"),
-        ("http://[::1]:{port}/ok", "a private address"),
-        ("http://[::ffff:127.0.0.1]:{port}/ok", "a private address"),
-        ("http://169.254.169.254/latest/meta-data", "a private address"),
-        ("http://0/ok", "a private address"),
-        ("http://printer.local/ok", "a private address"),
-        ("http://intranet/ok", "a private address"),
-        ("file:///etc/hosts", "file scheme: only http and https are checked"),
-        ("ftp://ftp.acme.dev/a", "ftp scheme: only http and https are checked"),
-        ("javascript:alert(1)", "javascript scheme: only http and https are checked"),
+        ("http://127.0.0.1:{port}/ok", PRIVATE),
+        ("http://localhost:{port}/ok", PRIVATE),
+        ("http://[::1]:{port}/ok", PRIVATE),
+        ("http://[::ffff:127.0.0.1]:{port}/ok", PRIVATE),
+        ("http://169.254.169.254/latest/meta-data", PRIVATE),
+        ("http://0/ok", PRIVATE),
+        ("http://printer.local/ok", PRIVATE),
+        ("http://intranet/ok", PRIVATE),
+        ("file:///etc/hosts", f"file scheme: {SCHEMES}"),
+        ("ftp://ftp.acme.dev/a", f"ftp scheme: {SCHEMES}"),
+        ("javascript:alert(1)", f"javascript scheme: {SCHEMES}"),
         ("http://user:secret@127.0.0.1:{port}/ok", "the address contains credentials"),
-        ("http://", "not a valid address"),
-        ("http://[bad/ok", "not a valid address"),
-        ("http://127.0.0.1:99999/ok", "not a valid address"),
-        ("http://" + "a" * 70 + ".dev/", "not a valid address"),
+        ("http://", INVALID),
+        ("http://[bad/ok", INVALID),
+        ("http://127.0.0.1:99999/ok", INVALID),
+        ("http://" + "a" * 70 + ".dev/", INVALID),
     ],
 )
 def test_what_is_never_asked(site: Site, url: str, reason: str) -> None:
@@ -238,7 +241,7 @@ def test_a_redirect_leads_to_no_private_address(site: Site, monkeypatch: pytest.
     monkeypatch.setattr(urls, "is_public", lambda address: address == "127.0.0.1")
     url = site("/elsewhere")
     result = check_urls([url], delay=0)[url]
-    assert (result.status, result.reason) == ("error", "a private address")
+    assert (result.status, result.reason) == ("error", PRIVATE)
 
 
 @pytest.mark.parametrize(
