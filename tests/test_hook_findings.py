@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from thinned import thinned
+from thinned import EXHAUSTIVE, SLOW, thinned
 
 from benchmarks._generate import generate
 from skill_health.config.settings import config_with, load_config
@@ -58,8 +58,7 @@ def test_each_skill_of_a_case(code: str, case: dict[str, Any], tmp_path: Path) -
         agree(tmp_path, [path], whole)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("skills", "asked"), [(9, 1), (150, 40)])
+@pytest.mark.parametrize(("skills", "asked"), thinned([(9, 1), (150, 40)], 2, SLOW, EXHAUSTIVE))
 def test_random_skills_of_a_collection(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, skills: int, asked: int
 ) -> None:

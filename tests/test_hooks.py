@@ -107,6 +107,7 @@ def commit(root: Path) -> subprocess.CompletedProcess[str]:
     return call("git", "commit", "--message", "A change", cwd=root)
 
 
+@pytest.mark.smoke
 def test_a_bad_skill_is_refused_and_the_fixed_one_passes(repository: Path) -> None:
     bad = skill("sort-maps", "maps").replace("description: Sorts", "description: Sorting: sorts")
     put(repository, "skills/sort-maps/SKILL.md", bad)

@@ -279,6 +279,7 @@ def test_the_oldest_markdown_parser_that_is_allowed_reads_the_same(wheel: Path, 
     assert answers[0] == answers[1]
 
 
+@pytest.mark.smoke
 def test_the_main_job_without_extras(base: Installation, strange: Path) -> None:
     """`init`, `lint`, `daily`, free routers, a sweep after an edit, and what is known of each skill."""
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from thinned import EXHAUSTIVE, SLOW, thinned
 
 from skill_health.core.git import open_repository
 from skill_health.discovery.changes import list_untracked
@@ -71,8 +72,7 @@ def root(tmp_path: Path, home: Path) -> Path:
     return tmp_path / "r"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", thinned(range(60), 6, SLOW, EXHAUSTIVE))
 def test_untracked_files_are_those_that_git_lists(seed: int, root: Path, home: Path) -> None:
     rng = random.Random(seed)
     plant(root, rng)

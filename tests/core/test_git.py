@@ -7,9 +7,11 @@ import os
 import random
 import subprocess
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
+from thinned import EXHAUSTIVE, SLOW, thinned
 
 from skill_health.core.errors import UsageError
 from skill_health.core.git import GitRepository, open_repository
@@ -188,9 +190,7 @@ def test_the_traps_are_real(attack: str, root: Path) -> None:
     assert (root.parent / "sprung").exists()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize(("attack", "command"), thinned(product(ATTACKS, COMMANDS), 4, SLOW, EXHAUSTIVE))
 def test_no_command_runs_anything(attack: str, command: tuple[str, ...], root: Path, run: Run) -> None:
     ATTACKS[attack](root)
     for text in ("y\n", "---\nname: tidy\ndescription: Sorts lists. Use it for lists.\n---\n# Tidy\n"):
@@ -246,8 +246,7 @@ def by_git(root: Path) -> list[str]:
     return sorted({os.fsdecode(name) for name in found.split(b"\0") if name})
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", thinned(range(30), 5, SLOW, EXHAUSTIVE))
 def test_what_has_changed_is_what_git_says(seed: int, tmp_path: Path) -> None:
     """Random trees and edits: staged or not, links, odd names, restored times, ignored files, a sparse checkout."""
     rng = random.Random(seed)
@@ -386,8 +385,7 @@ def damage(rng: random.Random, place: Path) -> None:
             (place / ".git").write_text(rng.choice(["gitdir: moved\n", "gitdir: /\n", "gitdir: ../..\n", "", "\0\0"]))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", thinned(range(60), 5, SLOW, EXHAUSTIVE))
 def test_a_damaged_repository_is_a_clear_error_or_is_read(
     seed: int, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
