@@ -147,6 +147,7 @@ def test_a_command_that_fails_is_no_measurement(tmp_path: Path) -> None:
         measure(Command(["no-such-program"], tmp_path, env))
 
 
+@pytest.mark.slow
 def test_commands_take_turns_after_a_warm_up(tmp_path: Path) -> None:
     log = tmp_path / "log"
     env = environment(tmp_path)
@@ -192,6 +193,7 @@ def test_the_generated_skills_are_as_long_as_public_ones(tmp_path: Path) -> None
     assert 650 <= lengths[198] <= 1000
 
 
+@pytest.mark.slow
 def test_further_copies_of_a_real_tree_differ_in_name_and_description(tmp_path: Path) -> None:
     tree, scratch = tmp_path / "tree", tmp_path / "scratch"
     _generate.generate(tree, 4, 1)

@@ -128,6 +128,7 @@ def test_the_schemas_are_schemas(name: str) -> None:
     assert schema["$id"] == f"skill-health/{name}/1"
 
 
+@pytest.mark.slow
 def test_the_first_run(repository: Path, run: Run) -> None:
     commit = commit_all(repository)
     done = run("daily", DAY_1)
@@ -229,6 +230,7 @@ def test_the_limits_decide_the_exit_code(repository: Path, run: Run) -> None:
     assert history(repository)[0]["configuration"] == history(repository)[1]["configuration"]
 
 
+@pytest.mark.slow
 def test_a_run_without_a_change_says_so(repository: Path, run: Run) -> None:
     commit_all(repository)
     run("daily", DAY_1)
@@ -431,6 +433,7 @@ def test_a_torn_line_is_reported_and_survived(repository: Path, run: Run) -> Non
 HOSTILE = "<img src=x onerror=alert(1)> [go](https://evil.example) | `x` **b** @all \\e[31m \\u202E http://a.b"
 
 
+@pytest.mark.slow
 def test_nothing_of_a_skill_is_markup_or_control(tmp_path: Path, run: Run) -> None:
     folders = ["a|b <b>x [l](x)", "line\nbreak", "esc\x1b[31m\u202e", "`tick` ![i](http:x)"]
     for nth, folder in enumerate(folders):

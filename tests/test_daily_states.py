@@ -303,6 +303,7 @@ def test_a_history_of_early_lines_goes_on(write: Write, run: Run) -> None:
     assert path.read_text().startswith("".join(early)), "early lines stay as they are"
 
 
+@pytest.mark.slow
 def test_where_the_states_are_lost_that_is_said_and_the_next_run_is_whole(write: Write, run: Run) -> None:
     root = write(FILES)
     for number in (1, 2, 3, 4, 5):

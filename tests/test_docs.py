@@ -33,6 +33,7 @@ def pages() -> dict[str, str]:
     return docs.pages()
 
 
+@pytest.mark.slow
 def test_the_documentation_is_up_to_date(pages: dict[str, str], checkout: Path) -> None:
     for name in docs.differing(checkout / "docs", pages):
         kept = checkout / "docs" / name

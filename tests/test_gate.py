@@ -140,6 +140,7 @@ def test_the_first_commit(root: Path, capfd: Lines) -> None:
     assert "new since nothing: 1 error\n" in capfd.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_merge_is_new_where_neither_side_had_it(root: Path) -> None:
     """One side deletes a file, the other links to it: nobody has seen them together."""
     begin(root, {"before": {"skills/alpha/SKILL.md": "{alpha}", "skills/alpha/table.md": "# Table\n", "x": "1\n"}})
@@ -161,6 +162,7 @@ def test_a_merge_is_new_where_neither_side_had_it(root: Path) -> None:
     assert judge(root) == ([broken("alpha", "table.md")], 0)
 
 
+@pytest.mark.slow
 def test_a_detached_head_and_an_amended_commit(root: Path) -> None:
     begin(root, {"before": {"skills/alpha/SKILL.md": "{alpha}[a](one.md)\n"}})
     commit(root)
@@ -174,6 +176,7 @@ def test_a_detached_head_and_an_amended_commit(root: Path) -> None:
     assert judge(root) == ([broken("alpha", "three.md")], 2)
 
 
+@pytest.mark.slow
 def test_since_a_branch_point(root: Path) -> None:
     """What the other branch has fixed in the meantime is not new here; untracked files count, ignored ones do not."""
     begin(root, {"before": {"skills/alpha/SKILL.md": "{alpha}[a](one.md)\n", ".gitignore": "ignored/\n"}})
@@ -342,6 +345,7 @@ def test_the_answer_is_that_of_two_whole_runs(seed: int, root: Path) -> None:
         commit(root)
 
 
+@pytest.mark.slow
 def test_the_gate_shows_what_is_severe_and_fails_for_all(tmp_path: Path, called: Any, monkeypatch: Any) -> None:
     git(tmp_path, "init", "--quiet")
     put(tmp_path, {"skills/alpha/SKILL.md": "{alpha}"})

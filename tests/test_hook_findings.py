@@ -78,6 +78,7 @@ def test_random_skills_of_a_collection(
         agree(root, rng.sample(paths, rng.choice((1, 1, 2, 5))), whole, use_cache=True)
 
 
+@pytest.mark.slow
 def test_siblings_are_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[int] = []
     from skill_health.skill import markdown

@@ -212,6 +212,7 @@ def requirements(metadata: Mapping[str, Any]) -> list[Requirement]:
     return [Requirement(line) for line in [*metadata["dependencies"], *extras]]
 
 
+@pytest.mark.slow
 def test_base_dependencies_are_those_the_linter_imports() -> None:
     declared = {IMPORT_NAMES.get(name, name) for name in (Requirement(line).name for line in project()["dependencies"])}
     imported = {
@@ -418,6 +419,7 @@ def test_importing_the_package_is_light(tmp_path: Path) -> None:
     assert after - before == {"skill_health"}
 
 
+@pytest.mark.slow
 def test_linting_one_skill_is_light(write: Callable[[Mapping[str, str]], Path]) -> None:
     text = "---\nname: tidy\ndescription: Tidies lists. Use when a list is out of order.\n---\n# Tidy\n\nSort it.\n"
     root = write({"skills/tidy/SKILL.md": text})

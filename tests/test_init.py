@@ -201,6 +201,7 @@ def test_outside_git_the_named_folder_is_set_up(run: Run, write: Write, tmp_path
     assert """  cd 'it'"'"'s here' && git init && pre-commit install\n""" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_baseline_lets_a_big_repository_start_clean(run: Run, write: Write, repository: Path) -> None:
     write(skills("skills/a") | {"skills/b/SKILL.md": "none\n"})
     assert run("lint").returncode == 1

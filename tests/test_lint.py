@@ -214,6 +214,7 @@ def test_a_file_name_is_fixed(run: Run, write: Write, tmp_path: Path) -> None:
     assert os.listdir(tmp_path / "skills/good") == ["SKILL.md"]
 
 
+@pytest.mark.slow
 def test_changed_looks_at_what_differs_but_sees_the_whole_collection(run: Run, write: Write, tmp_path: Path) -> None:
     twin = GOOD.replace("name: good", "name: twin")
     write({"skills/good/SKILL.md": GOOD, "skills/twin/SKILL.md": twin, "skills/trap/SKILL.md": TRAP})

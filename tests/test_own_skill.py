@@ -19,6 +19,7 @@ OWN = ROOT / "skills" / "skill-health"
 PROMPTS = [json.loads(line) for line in (ROOT / "tests" / "own_skill_prompts.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_it_passes_every_rule_there_is() -> None:
     """Opinions included, and information counts; but for the one that asks for a script, which a command replaces."""
     assert main(["lint", str(OWN), "--select", "ALL", "--ignore", "AU001", "--fail-on", "info"]) == 0

@@ -104,6 +104,7 @@ def page(checkout: Path, kind: str) -> list[str]:
     return re.findall(rf"(?ms)^```{kind}\n(.*?)^```", text)
 
 
+@pytest.mark.slow
 def test_what_the_page_shows_is_what_happens(run: Run, write: Write, checkout: Path) -> None:
     first, second, *_ = page(checkout, "toml")
     write({"skill-health.toml": f'select = ["ACME"]\n{first}{second}'})

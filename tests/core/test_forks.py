@@ -58,10 +58,12 @@ def started(change: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 def test_results_come_in_the_order_given() -> None:
     assert list(map_forked(str, range(100), 2, 3)) == [str(number) for number in range(100)]
 
 
+@pytest.mark.slow
 def test_what_the_consumer_leaves_is_not_waited_for() -> None:
     before = threading.active_count()
     results = map_forked(str, range(100), 2, 3)
@@ -76,6 +78,7 @@ def test_interrupts_are_handled_as_before_afterwards() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["threading.Thread", "multiprocessing.context.ForkProcess"])
 def test_an_interrupt_while_the_workers_start_ends_them(where: str) -> None:
     process = started(INTERRUPTED.format(where=where))

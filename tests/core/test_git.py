@@ -308,6 +308,7 @@ def test_a_file_that_lfs_keeps_elsewhere_has_not_changed(root: Path) -> None:
     assert changes(root) == ["a.png"]
 
 
+@pytest.mark.slow
 def test_what_is_wanted_is_all_that_is_said(root: Path) -> None:
     for name in ("b", "c"):
         (root / name).write_text(name)
@@ -319,6 +320,7 @@ def test_what_is_wanted_is_all_that_is_said(root: Path) -> None:
     assert sorted(list_changes(repository, "")) == ["b", "c", "skills/tidy/SKILL.md"]
 
 
+@pytest.mark.slow
 def test_a_revision_says_whether_what_is_not_our_own_has_changed(root: Path) -> None:
     own = str(root / "skills")
     assert read_revision(own, str(root)).dirty is False

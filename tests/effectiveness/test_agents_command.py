@@ -45,6 +45,7 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(command, ["agents", *words], standalone_mode=False)
 
 
+@pytest.mark.slow
 def test_every_agent_and_sandbox_is_listed_with_what_is_there(programs: Path) -> None:
     fake(programs)
     done = run()

@@ -24,6 +24,7 @@ def test_every_case_has_a_verdict(tool: str) -> None:
     assert {*"".join(case["verdicts"] for case in cases)} <= {*"PFE"}
 
 
+@pytest.mark.slow
 def test_a_part_of_what_promptfoo_says(tmp_path: Path) -> None:
     compared = compare_promptfoo(tmp_path / "skill", every=16, plain=True)
     assert compared.cases > 2_000 and compared.unexplained == []

@@ -366,6 +366,7 @@ def test_a_flood_is_cut(tmp_path: Path) -> None:
     assert (ran.exit_code, len(ran.stdout)) == (5, MAX_OUTPUT)
 
 
+@pytest.mark.slow
 def test_an_open_pipe_does_not_hold_us(tmp_path: Path) -> None:
     (tmp_path / "held").touch()
     leave = "(while test -e held; do sleep 0.05; done) &"
@@ -377,6 +378,7 @@ def test_an_open_pipe_does_not_hold_us(tmp_path: Path) -> None:
 SLEEP = "import time; time.sleep(6000)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", [SLEEP, "while True: pass", f"import os; os.close(1); os.close(2); {SLEEP}"])
 def test_a_time_limit_holds(code: str, tmp_path: Path) -> None:
     ran = run_process([sys.executable, "-c", code], str(tmp_path), clean_environment("/", "/"), 0.3)

@@ -502,6 +502,7 @@ FREE = (
 """Fields whose texts are not ours."""
 
 
+@pytest.mark.slow
 def test_hostile_text_is_neither_markup_nor_control() -> None:
     def change(value: Any, key: str = "", within: str = "") -> Any:
         if isinstance(value, dict):

@@ -55,6 +55,7 @@ def test_every_format_says_so(name: str) -> None:
     assert FEWER not in said(3, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reps", [1, 2, 3])
 def test_the_pages_verdict_says_so(tmp_path: Path, reps: int) -> None:
     planned, results, report = run_of(reps)

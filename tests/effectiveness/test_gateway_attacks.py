@@ -240,6 +240,7 @@ def test_a_body_that_two_readers_would_read_differently(text: str) -> None:
         checked("openai", text.encode())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reads", ["nothing", "the words"])
 def test_an_agent_that_leaves_before_the_tokens_are_told_pays_for_them(reads: str) -> None:
     """A cap in dollars holds even where each answer is broken off before it says what it has cost."""

@@ -223,6 +223,7 @@ def test_all_connections_share_their_memory(monkeypatch: pytest.MonkeyPatch) -> 
     asyncio.run(main())
 
 
+@pytest.mark.slow
 def test_an_agent_that_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "_WRITE", 0.1)
 

@@ -86,6 +86,7 @@ def test_the_use_of_a_skill_decides_only_where_nothing_else_does(tmp_path: Path)
     assert (alone.outcome, bare.outcome, answers(bare)) == ("fail", "unjudged", ["cannot_tell"])
 
 
+@pytest.mark.slow
 def test_a_verifier_decides_where_there_is_one(tmp_path: Path) -> None:
     result, _ = tried(tmp_path, graded(tmp_path, SAID, verify=verifier("exit 0")), "echo nothing")
     assert (result.outcome, result.reward, answers(result)) == ("pass", 1.0, ["not_met"])

@@ -194,6 +194,7 @@ def a_box(tmp_path: Path, own: OwnImage, **more: object) -> SandboxSession:
     return replace(box, **more)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_container_of_a_tasks_own_image(tmp_path: Path) -> None:
     box = a_box(tmp_path, OwnImage("skill-health-task:1", "/srv"), proxy=("/x/proxy", 8182))
     for module in (podman, docker):

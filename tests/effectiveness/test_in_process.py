@@ -244,6 +244,7 @@ def called(tmp_path: Path, simulation: Simulation, **limits: float) -> ProgramOu
     return output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulation", [waits, spins, holds_on])
 def test_a_time_limit_holds(tmp_path: Path, simulation: Simulation) -> None:
     output = called(tmp_path, simulation, timeout_sec=0.1)
@@ -270,6 +271,7 @@ def test_a_full_disk_ends_it(tmp_path: Path) -> None:
     assert output.notes == ("more than 1,048,576 bytes were written",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulation", [waits, spins])
 def test_who_waits_may_stop_it_or_give_up(tmp_path: Path, simulation: Simulation) -> None:
     begun = threading.Event()

@@ -57,6 +57,7 @@ def go(tmp_path: Path, url: str, *more: str, judges: str = "one:m", run: str = "
     return CliRunner().invoke(command.command, [run, *given, "--quiet", *TIME, *more], standalone_mode=False)
 
 
+@pytest.mark.slow
 def test_every_trial_is_judged_once_and_a_tenth_twice(tmp_path: Path) -> None:
     make_run(tmp_path / "reports")
     with Loopback(judge) as server:
@@ -195,6 +196,7 @@ def test_several_votes_of_one_judge_are_counted_and_show_whether_they_hold(tmp_p
     assert {each["met"] + each["not_met"] for trial in report["trials"] for each in trial["criteria"]} == {3}
 
 
+@pytest.mark.slow
 def test_answers_that_cannot_be_read_are_missing_and_no_failure(tmp_path: Path) -> None:
     make_run(tmp_path / "reports")
     with Loopback(lambda seen: answer(seen, "I think all is well.")) as server:
@@ -296,6 +298,7 @@ def test_trials_that_cannot_be_judged_are_left_out_and_counted(tmp_path: Path) -
     assert "left out: 1 trials, its trajectory.json is damaged" in done.output
 
 
+@pytest.mark.slow
 def test_trials_that_wait_for_a_judge_are_judged_and_what_checks_decided_is_joined(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -274,6 +274,7 @@ def lines(rows: Iterable[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
+@pytest.mark.slow
 def test_the_accuracy_of_a_judge_is_recovered_from_forty_labels(judged: Path) -> None:
     labels = truth(judged)
     assert len(labels) == 40
@@ -301,6 +302,7 @@ def test_the_accuracy_of_a_judge_is_recovered_from_forty_labels(judged: Path) ->
     assert "Not calibrated" not in text and "Held against 40 verdicts of people: accuracy 80.0 % (" in text
 
 
+@pytest.mark.slow
 def test_labels_may_come_in_any_order_and_as_a_table(judged: Path) -> None:
     labels = truth(judged)
     found = [hold(judged, lines(labels)).stdout, hold(judged, lines(labels[::-1])).stdout]
@@ -323,6 +325,7 @@ def test_length_and_place_of_errors_are_told(judged: Path) -> None:
     assert found["by_length"]["value"] is not None or found["by_length"]["note"]
 
 
+@pytest.mark.slow
 def test_a_human_who_cannot_tell_is_an_answer_and_what_is_not_settled_is_missing(judged: Path) -> None:
     labels = truth(judged)
     labels[0]["verdict"] = TELL
@@ -353,6 +356,7 @@ def test_labels_that_are_none_are_said_with_their_line(judged: Path, text: str, 
     assert not list(judged.glob("reports/effectiveness/*/judging/*/calibration.json"))
 
 
+@pytest.mark.slow
 def test_more_labels_that_are_none(judged: Path) -> None:
     one = truth(judged)[0]
     assert "a second label of" in str(hold(judged, lines([one, one])).exception)

@@ -264,6 +264,7 @@ def test_a_model_that_asks_for_everything_at_once_gets_a_part(ask: Ask, workspac
     assert [use.failed for use in reading.steps[2].tools] == [False] * MOST_CALLS + [True] * (40 - MOST_CALLS)
 
 
+@pytest.mark.slow
 def test_huge_arguments_are_cut_in_the_stream_and_end_the_talk(ask: Ask, workspace: Path) -> None:
     huge = "z" * (MOST_TALK + 10)
     with says([chat("so", ("write", {"path": "huge", "content": huge}))]) as server:

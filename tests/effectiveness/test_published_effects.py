@@ -141,6 +141,7 @@ def test_tables_and_taxonomy_are_read_as_they_stand() -> None:
         read_table(PAPER, 7)
 
 
+@pytest.mark.slow
 def test_the_table_of_configurations_is_that_of_numpy_and_scipy() -> None:
     found, lines, _ = made()
     for model, said in ((MODELS[0], "67.3"), (MODELS[1], "53.1"), (MODELS[2], "–")):
@@ -164,6 +165,7 @@ def test_the_table_of_configurations_is_that_of_numpy_and_scipy() -> None:
     assert numbers(every[8])[0] == pytest.approx(100 * np.mean(gains), abs=0.051) and every[5] == "+16.6"
 
 
+@pytest.mark.slow
 def test_groups_of_tasks_and_their_tests() -> None:
     found, lines, sizes = made()
     even = np.array([rewards(found, WITH, task=t).mean() - rewards(found, WITHOUT, task=t).mean() for t in TASKS[::2]])

@@ -80,6 +80,7 @@ def test_every_format_is_found_by_its_name_and_renders_a_real_report() -> None:
         reports.load("pdf")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("report", [made_up, real])
 def test_a_page_is_never_wider_than_the_terminal(report: Callable[[], dict[str, Any]]) -> None:
     for width in (10, 41, 72, 120):

@@ -48,6 +48,7 @@ def cells(page: str) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_a_terminal_gets_no_control_and_no_line_too_long(width: int) -> None:
     for ascii_only in (False, True):
@@ -57,6 +58,7 @@ def test_a_terminal_gets_no_control_and_no_line_too_long(width: int) -> None:
         assert page.isascii() or not ascii_only
 
 
+@pytest.mark.slow
 def test_colour_is_the_only_control_where_it_is_asked_for() -> None:
     page = text.render(HOSTILE, RenderOptions(color=True))
     import re

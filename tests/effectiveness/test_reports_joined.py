@@ -129,6 +129,7 @@ def test_what_cannot_be_staged_has_no_digest(tmp_path: Path, what: str) -> None:
     assert skill_digest(str(tmp_path), entry._replace(files=(path,)), "plums") is None
 
 
+@pytest.mark.slow
 def test_a_line_without_scored_trials_is_no_damage(tmp_path: Path) -> None:
     empty = replace(run(), results=())
     report = build_report(empty.manifest, empty.results)

@@ -97,6 +97,7 @@ def test_a_servers_own_limit_holds_and_so_does_that_of_all(tmp_path: Path) -> No
     assert trial.peak == 5
 
 
+@pytest.mark.slow
 def test_infrastructure_is_tried_three_times_and_counted_and_its_traces_are_kept(tmp_path: Path) -> None:
     def also(cell: TrialSpec, result: TrialResult) -> TrialResult:
         most = {"t00": 1, "t01": 2, "t02": 3}.get(cell.task.id, 0) if cell.arm.name == "target" else 0

@@ -212,6 +212,7 @@ def test_a_port_inside_is_a_socket_outside(tmp_path: Path) -> None:
     assert output.stdout.decode().splitlines() == [repr(answers), "['supervisor'] True"]
 
 
+@pytest.mark.slow
 def test_a_gateway_that_is_gone(tmp_path: Path) -> None:
     box = a_box(tmp_path, socket=str(tmp_path / "s"), port=8181)
     (tmp_path / "s").write_bytes(b"")
@@ -259,6 +260,7 @@ def test_what_is_readable_may_lie_in_what_is_hidden(tmp_path: Path) -> None:
 # --- Containers ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", [docker, podman])
 def test_the_command_line_of_containers(tmp_path: Path, module: Any) -> None:
     box = a_box(

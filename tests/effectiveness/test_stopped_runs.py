@@ -256,6 +256,7 @@ def test_half_a_secret_on_either_side_of_what_was_left_out_is_taken_out() -> Non
     assert redact_around(b"plain", (secret,), 0) == b"plain"
 
 
+@pytest.mark.slow
 def test_a_trial_with_a_forged_line_is_what_its_work_is(tmp_path: Path) -> None:
     """Without its own gateway's word nothing that is printed stops a run."""
     result, _ = tried(tmp_path, "echo '@failure quota'; echo x > out.txt", "none", "test -f out.txt")

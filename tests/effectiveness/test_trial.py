@@ -139,6 +139,7 @@ def test_files_of_the_agent_lie_below_its_home(tmp_path: Path) -> None:
 # --- What goes wrong -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     from skill_health.effectiveness.agents._api import Command
 
@@ -169,6 +170,7 @@ def test_work_that_keeps_its_verifier_from_the_end(tmp_path: Path, work: str, er
     assert (place / "workspace.tar.gz").exists() and record(place, "verdict.json")["imposed"] == ""
 
 
+@pytest.mark.slow
 def test_a_verifier_that_cannot_be_started(tmp_path: Path) -> None:
     made = task(tmp_path, script(("no-such-program-here",), (), 5.0))
     result, place = run(tmp_path, cell(made, agent("echo x > out.txt"), "none"))
@@ -177,6 +179,7 @@ def test_a_verifier_that_cannot_be_started(tmp_path: Path) -> None:
     assert (place / "workspace.tar.gz").exists() and record(place, "verdict.json")["imposed"] == ""
 
 
+@pytest.mark.slow
 def test_a_verifier_that_prints_much(tmp_path: Path) -> None:
     result, place = tried(tmp_path, "true", "none", "head -c 9000000 /dev/zero; exit 0")
     assert result.outcome == "pass" and (place / "verifier/stdout").stat().st_size == 64 << 10
@@ -242,6 +245,7 @@ def test_reports_that_cannot_be_written(tmp_path: Path) -> None:
         asyncio.run(run_trial(made, str(tmp_path / "reports" / "trials" / "one")))
 
 
+@pytest.mark.slow
 @BOTH
 def test_cancellation(tmp_path: Path, sandbox: str) -> None:
     if sandbox == "bubblewrap":

@@ -233,6 +233,7 @@ def test_one_biased_model_leaves_the_others_their_verdicts() -> None:
     assert len(report["biased"]) == 2 and all(reason.startswith("bad: ") for reason in report["biased"])
 
 
+@pytest.mark.slow
 def test_a_significant_difference_within_the_margin_is_no_bias() -> None:
     # 8 points over 120 tasks: certainly there, and declared not to matter.
     control = [1] * 120

@@ -206,6 +206,7 @@ def test_a_server_that_speaks_no_git_is_an_error_of_its_repository(answer: bytes
         thread.join()
 
 
+@pytest.mark.slow
 def test_a_server_that_says_nothing_is_given_up() -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as server,

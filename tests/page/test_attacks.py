@@ -208,6 +208,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
         thread.join()
 
 
+@pytest.mark.slow
 def test_a_request_that_comes_bit_by_bit_is_hung_up_on(server: Server) -> None:
     with socket.create_connection(server.server_address[:2]) as connection, pytest.raises(ConnectionError):
         while True:

@@ -71,6 +71,7 @@ def test_every_picture_is_inert_and_has_a_name() -> None:
         assert "://" not in re.sub(r"<(title|desc|text)\b.*?</\1>", "", svg), name
 
 
+@pytest.mark.slow
 def test_ids_are_the_picture_s_own() -> None:
     names = ("x", "x-1", "x-1-1", "y")
     drawn = draw_all([picture(bars(["a"]), name) for name in names])
@@ -183,6 +184,7 @@ def test_the_library_leaves_the_environment_as_it_was() -> None:
     assert dict(os.environ) == before
 
 
+@pytest.mark.slow
 def test_light_and_dark_differ_in_colours_and_in_nothing_else() -> None:
     one = collection_pictures(made())[0]
     one = replace(one, alt=f'fill="{theme.INK}"')

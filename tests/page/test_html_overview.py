@@ -113,6 +113,7 @@ def test_marks_of_effects_say_why() -> None:
     assert [(mark.word, mark.reason) for mark in told] == [("stale", ""), ("biased", "cut off"), ("preliminary", "few")]
 
 
+@pytest.mark.slow
 def test_a_row_shows_all_that_is_known() -> None:
     page = _page(
         {"path": "one/S", "name": "twin", "sections": 0.5, "routing": [_RUN], "effect": [_LINE], "score": 0.7375},
@@ -181,6 +182,7 @@ def test_cells_are_text_whatever_they_hold(text: str, origin: str, value: float)
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("most", "room", "some"), [(300, 10_000_000, 5), (0, 10_000_000, 0), (300, 0, 0), (3, 10_000_000, 1)]
 )

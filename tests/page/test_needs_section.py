@@ -30,6 +30,7 @@ def page_of(root: Path, *names: str) -> Page:
     return read_page([str(root)], str(root), Config(), date(2026, 11, 25), "", 1, False)
 
 
+@pytest.mark.slow
 def test_the_section_counts_and_each_skill_shows_its_lines(tmp_path: Path) -> None:
     page = page_of(tmp_path, "fetch", "verse")
     shown = section.build(page, Drawn((), {}, 0))

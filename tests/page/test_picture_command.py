@@ -38,6 +38,7 @@ def first() -> str:
     return collection_pictures(page())[0].name
 
 
+@pytest.mark.slow
 def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in (["picture"], ["picture", "--list"], ["picture", "--list", "."]):
         assert main(arguments) == 0

@@ -83,6 +83,7 @@ def test_every_figure_is_the_documents(staged: bool) -> None:
     assert ("hybrid left 30 skills" in picture.note) is staged and "Mind this." in picture.note
 
 
+@pytest.mark.slow
 def test_it_draws_each_model_at_each_size(staged: bool = True) -> None:
     (picture,) = build(made({"maker:m": "provider", "lexical": "local"}, staged))
     values = [value for part in picture.spec["vconcat"] for value in part["data"]["values"]]
@@ -101,6 +102,7 @@ def test_a_simulated_model_is_said_to_be() -> None:
     assert "SIMULATED" in picture.title and "SIMULATED" in picture.alt
 
 
+@pytest.mark.slow
 def test_names_are_data_and_many_models_have_their_rows() -> None:
     (picture,) = build(made(dict.fromkeys(HOSTILE, "provider")))
     svg = draw(picture)

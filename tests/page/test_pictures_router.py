@@ -240,6 +240,7 @@ def data(spec: Any) -> Iterator[list[dict[str, Any]]]:
             yield from data(each)
 
 
+@pytest.mark.slow
 def test_foreign_texts_show_as_text() -> None:
     board, _, heat, *_ = pictures(hostile())
     for picture, names in ((board, HOSTILE[:4]), (heat, HOSTILE)):
@@ -290,6 +291,7 @@ def test_a_run_over_all_prompts_stands_for_a_model_before_a_later_part() -> None
     assert all(cell.origin.startswith(f"router/{whole['run']['run_id']}#") for cell in cells(heat) if cell.origin)
 
 
+@pytest.mark.slow
 def test_simulated_untrusted_and_stale_models_are_marked_and_stand_last() -> None:
     page = usual()
     board = leaderboard.build(page)[0]
@@ -330,6 +332,7 @@ def test_simulated_answers_do_not_count_as_confusions_beside_real_ones() -> None
     assert "2 models of run" in confusion.build(page_of([both]))[0].title
 
 
+@pytest.mark.slow
 def test_shares_and_similarities_of_confusions_are_those_of_the_report() -> None:
     report, _ = made(numbered(30), PLAIN)
     (picture,) = confusion.build(page_of([report]))

@@ -66,6 +66,7 @@ def test_no_two_texts_lie_over_each_other() -> None:
                 assert apart, (key, text, other)
 
 
+@pytest.mark.slow
 def test_rows_stand_in_the_order_of_their_figures_and_say_how_many() -> None:
     page = made(3, hostile=False)
     [model, _] = skill_effects.build(page)
@@ -80,6 +81,7 @@ def test_rows_stand_in_the_order_of_their_figures_and_say_how_many() -> None:
         assert (values[row[0].text]["low"] is None) is ("[–]" in row[1].text)
 
 
+@pytest.mark.slow
 def test_texts_of_others_are_data_only() -> None:
     """No name is a key, an expression or part of one: whatever texts hold, the specification's shape is the same."""
     nasty, tame = collection_pictures(made(4)), collection_pictures(made(4, hostile=False))
@@ -149,6 +151,7 @@ def test_a_budget_says_what_is_cut_in_words_and_has_no_bar_without_a_limit() -> 
     assert [each["used"] for each in marks(budget.spec, "bar")][-1] == 0 and len(budget.table.rows) == 4
 
 
+@pytest.mark.slow
 def test_hollow_points_are_the_ones_that_cannot_be_tested() -> None:
     page = made(11)
     [forest] = effect.build(page)

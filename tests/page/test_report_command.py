@@ -44,6 +44,7 @@ def plain_html(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(html, "render", lambda page: text.format(html.embedded(record_values(page.own.state))))
 
 
+@pytest.mark.slow
 def test_a_page_is_written_and_rebuilt_to_the_byte(root: Path, capsys: Said) -> None:
     assert main(["report", *DAY]) == 0
     said = capsys.readouterr()
@@ -225,6 +226,7 @@ def test_mistakes_are_the_users(arguments: list[str], root: Path, capsys: Said) 
     assert capsys.readouterr().err.count("\n") >= 1
 
 
+@pytest.mark.slow
 def test_a_page_of_a_whole_collection_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Said) -> None:
     found = os.path.dirname(page_made.page().folder)
     monkeypatch.chdir(found)
@@ -234,6 +236,7 @@ def test_a_page_of_a_whole_collection_is_written(tmp_path: Path, monkeypatch: py
     assert found not in said
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("plain_html")
 def test_a_page_that_is_not_kept_leaves_its_state_for_the_next_one(root: Path, capsys: Said) -> None:
     page, state = root / "reports/index.html", root / "reports/index.state.json"

@@ -207,6 +207,7 @@ def stream(server: Server) -> socket.socket:
     return connection
 
 
+@pytest.mark.slow
 def test_events(server: Server, ask: Client, made: Made) -> None:
     ask("/")
     with stream(server) as connection, stream(server) as other:

@@ -59,6 +59,7 @@ def documents(page: Page) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_there_is_a_part_for_each_skill_in_the_order_of_the_paths() -> None:
     assert [part.path for part in made()] == [each.path for each in page_made.page().status.skills]
     assert len({part.anchor for part in made()}) == len(made())
@@ -199,6 +200,7 @@ def test_tasks_and_trials_of_a_skill_are_its_own() -> None:
     assert views > 0
 
 
+@pytest.mark.slow
 def test_links_lead_to_files_of_the_trial() -> None:
     page = page_made.page()
     found = 0

@@ -213,6 +213,7 @@ def test_gains_and_costs_are_those_of_the_report() -> None:
     assert first.mean.value == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_a_contract_is_kept_exceeded_or_open() -> None:
     skills = [quality(PLAIN, f"skill-{n}", CONTRACTED) for n in range(8)]
     made = run_of()

@@ -99,6 +99,7 @@ def results(collection: Path) -> list[dict[str, Any]]:
     return rows(the_run(collection / "reports") / "results.jsonl")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", led_by("openai"))
 def test_all_calls_go_in_one_batch_at_half_the_price(
     protocol: str,
@@ -239,6 +240,7 @@ def test_what_failed_or_was_not_reached_costs_nothing_and_is_made_again(
     assert read_past(str(the_run(collection / "reports")), FIELDS).usd == pytest.approx((6 + EACH) * 150 * 10 / 1e6)
 
 
+@pytest.mark.slow
 def test_a_call_that_always_fails_is_missing_data_after_three_batches(
     call: Callable[..., int], provider: BatchProvider, collection: Path
 ) -> None:
@@ -360,6 +362,7 @@ def test_the_limit_of_what_may_be_queued_fails_a_batch_after_it_was_taken(
     assert past.usd == pytest.approx((6 + EACH) * 150 * 10 / 1e6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", led_by("gemini"))
 def test_a_batch_that_fails_as_a_whole_ends_the_run_with_its_reason(
     protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path

@@ -220,6 +220,7 @@ def test_without_git_or_with_a_broken_one_nothing_passes_silently(
     assert code == 2 and "git is needed" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", thinned([None, "", '{"other": 1}\n'], 3))
 def test_without_prompts_there_is_nothing_to_check(text: str | None, repository: Repository, hook: Hook) -> None:
     (repository.root / "prompts.jsonl").unlink()

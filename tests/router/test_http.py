@@ -357,6 +357,7 @@ def test_one_waiting_model_does_not_hold_up_another() -> None:
 # --- Connections ---
 
 
+@pytest.mark.slow
 def test_each_call_has_a_connection_and_no_more_are_open_than_allowed() -> None:
     under_way: list[int] = []
 

@@ -283,8 +283,9 @@ def test_what_is_no_revision(write: Write, tmp_path_factory: pytest.TempPathFact
             at(root, revision)
     with pytest.raises(UsageError, match="'--all'"):
         at(root, "--all")
-    with pytest.raises(UsageError, match="plain0"):
-        at(tmp_path_factory.mktemp("plain"), "HEAD")
+    plain = tmp_path_factory.mktemp("plain")
+    with pytest.raises(UsageError, match=plain.name):
+        at(plain, "HEAD")
 
 
 def test_without_git(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

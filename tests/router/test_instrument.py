@@ -563,6 +563,7 @@ def cli(checkout: Path) -> Callable[..., tuple[int, str, str]]:
     return call
 
 
+@pytest.mark.slow
 def test_the_command(cli: Callable[..., tuple[int, str, str]]) -> None:
     code, out, err = cli("--models", "lexical:overlap,scripted:skill=1")
     assert (code, out) == (

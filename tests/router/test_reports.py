@@ -135,6 +135,7 @@ def rows(table: str, report: RouterReport = USUAL) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(csv_.render(report, RenderOptions(table=table)), newline="")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("report", [USUAL, HOSTILE, report_record(manifest([]), [])], ids=["usual", "hostile", "empty"])
 def test_the_report_keeps_to_its_schema(report: RouterReport) -> None:
     schema = load_schema("router-report")

@@ -122,6 +122,7 @@ def test_a_damaged_manifest_is_told_and_not_taken_for_no_run(
     assert len(list(half.parent.iterdir())) == 2
 
 
+@pytest.mark.slow
 def test_a_finished_run_with_a_damaged_manifest_holds_nothing_up(call: Callable[..., int]) -> None:
     assert call() == 0
     (folder,) = Path("reports/router").iterdir()

@@ -399,6 +399,7 @@ def test_calibration() -> None:
     assert [row["n"] for row in found["bins"]] == [len(bins.get(at, ())) for at in range(10)]
 
 
+@pytest.mark.slow
 def test_agreement_against_statsmodels() -> None:
     from statsmodels.stats.inter_rater import fleiss_kappa
 
@@ -446,6 +447,7 @@ def test_models_are_compared_pairwise_with_holm() -> None:
         assert pair["better"] + pair["worse"] <= 40 == pair["difference"]["n"]
 
 
+@pytest.mark.slow
 def test_skills_that_differ_from_the_others_are_found() -> None:
     rng = random.Random(7)
     names = [f"s{n:02}" for n in range(20)]

@@ -62,6 +62,7 @@ def test_no_family_is_torn_apart(prompts: list[Prompt], seed: int) -> None:
     assert spanning(assign(prompts, seed)).keys() == spanning(prompts).keys()
 
 
+@pytest.mark.slow
 def test_the_shares_come_out_overall_and_in_each_class() -> None:
     for seed in range(20):
         found = assign(collection(12, 20), seed)

@@ -44,6 +44,7 @@ def again() -> VectorStore:
     return open_vectors()
 
 
+@pytest.mark.slow
 def test_what_was_embedded_is_not_embedded_again(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = open_vectors()
     made = counted(store, monkeypatch)

@@ -454,6 +454,7 @@ def test_a_file_outside_or_none_is_not_read(run: Run, write: Write, tmp_path: Pa
     assert "larger than 1 MiB" in run("lint", "--allow-code").stderr
 
 
+@pytest.mark.slow
 def test_the_hook_says_that_code_was_not_run(run: Run, write: Write, tmp_path: Path) -> None:
     root = with_code(write)
     git(root, "init", "--quiet")

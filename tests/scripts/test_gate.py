@@ -95,6 +95,7 @@ def write_history(root: Path, *records: dict[str, object]) -> None:
     (root / gate.HISTORY).write_text("".join(f"{json.dumps(each)}\n" for each in records))
 
 
+@pytest.mark.slow
 def test_on_a_branch_the_base_is_where_it_left_main(git: Git, tmp_path: Path) -> None:
     main = git("rev-parse", "HEAD")
     git("checkout", "--quiet", "-b", "topic")
@@ -102,6 +103,7 @@ def test_on_a_branch_the_base_is_where_it_left_main(git: Git, tmp_path: Path) ->
     assert gate.find_base() == main
 
 
+@pytest.mark.slow
 def test_on_main_the_base_is_the_last_commit_on_record_or_else_the_last(git: Git, tmp_path: Path) -> None:
     first, last = git("rev-parse", "HEAD^"), git("rev-parse", "HEAD")
     assert gate.find_base() == first
@@ -123,6 +125,7 @@ def test_without_an_earlier_commit_there_is_no_base(git: Git) -> None:
     assert gate.find_base() == ""
 
 
+@pytest.mark.slow
 def test_what_is_not_committed_has_changed_too(git: Git, tmp_path: Path) -> None:
     (tmp_path / "1.txt").unlink()
     (tmp_path / "3 with a space.txt").write_text("")

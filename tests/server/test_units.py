@@ -123,6 +123,7 @@ def test_what_an_editor_hides_of_a_file_is_not_a_change(data: bytes, text: str, 
     assert not is_saved_text(str(tmp_path / "none"), text)
 
 
+@pytest.mark.slow
 def test_a_copy_has_the_findings_of_what_stands_for_it(write: Write) -> None:
     text = (
         "---\nname: tidy\ndescription: Tidies lists. Use when a list is out of order.\n---\n# Tidy\n\n[gone](gone.md)\n"

@@ -118,6 +118,7 @@ def test_the_tables_show_every_interval(capsys: pytest.CaptureFixture[str]) -> N
     assert all(row.endswith("|") for row in rows)
 
 
+@pytest.mark.slow
 def test_resampling_is_timed(tmp_path: Path) -> None:
     _, table = resampling.run(Options(tmp_path, None, 1, 1, 2, None))
     assert "| cluster bootstrap of a ratio | **" in table

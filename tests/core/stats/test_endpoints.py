@@ -94,6 +94,7 @@ def test_a_ratio_that_cannot_be_tested_says_so() -> None:
             geometric_ratio(one, other)
 
 
+@pytest.mark.slow
 def test_planning_knows_what_few_tasks_cannot_show() -> None:
     assert chance_to_pass_controls(5, 0, 3, 0.1) == 0.0
     assert chance_to_be_cheaper(5, 3, 0.1, 2) == chance_to_be_cheaper(20, 3, 0.1, 0, success=1.0) == 0.0
