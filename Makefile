@@ -8,7 +8,7 @@ PACKAGES := skill_health router effectiveness
 .DELETE_ON_ERROR:
 # Tests and what they start are compiled once, whatever the shell says.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: demo test gate test-all real-parts lint format docs docs-check site bench constraints lock clean
+.PHONY: demo test gate test-all real-parts golden lint format docs docs-check site bench constraints lock clean
 
 # Agent programs are large: clones with the same versions share them.
 AGENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/skill-health-agents/$(shell cat tests/agents/* | cksum | tr -d ' ')
@@ -45,6 +45,10 @@ lint: $(STAMP)
 format: $(STAMP)
 	$(RUN) ruff check --fix .
 	$(RUN) ruff format .
+
+# What every command prints and writes, after a change of it that is meant; shows the difference.
+golden: $(STAMP)
+	@$(RUN) scripts.golden
 
 docs: $(STAMP)
 	.venv/bin/python -m scripts.docs
