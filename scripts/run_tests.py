@@ -2,7 +2,7 @@
 
     python -m scripts.run_tests [WORD FOR PYTEST ...]
 
-Each process takes the next file that no other has taken, the largest first, and lets go of it when its cases are done.
+Each process takes the next file that no other has taken, long ones first, and lets go of it when its cases are done.
 What the processes print comes through as it is; the last line adds up their results. Exits with 1 if a case failed.
 """
 
@@ -23,6 +23,8 @@ from _pytest.runner import collect_one_node
 
 ROOT = Path(__file__).resolve().parents[1]
 CLAIMS = "TEST_FILES_CLAIMED_IN"
+# Small files that take long; of the others the size tells well enough.
+LONG = ("tests/test_golden.py", "tests/rules/test_cases.py")
 FOUND = pytest.StashKey[list[pytest.Item | pytest.Collector]]()
 # The line in which pytest adds up, with or without its frame.
 SUMMARY = re.compile(rb"^(?:=+ )?\d+ (?:passed|failed|skipped|deselected|errors?|xfailed|warnings?)\b.* in [\d.]+s")
@@ -65,7 +67,9 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
 
 def claimed_items(session: pytest.Session) -> Iterator[pytest.Item]:
     """Yield the cases of file after file that no other process has taken."""
-    files = sorted(session.stash[FOUND], key=lambda node: (-node.path.stat().st_size, node.nodeid))
+    files = sorted(
+        session.stash[FOUND], key=lambda node: (node.nodeid not in LONG, -node.path.stat().st_size, node.nodeid)
+    )
     for number, file in enumerate(files):
         try:
             Path(os.environ[CLAIMS], str(number)).touch(exist_ok=False)

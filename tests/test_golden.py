@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
 
 import click
 import pytest
@@ -20,19 +17,8 @@ Played = Callable[[str], Mapping[str, str]]
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
-    """Play a part once, and not again in another process of pytest that gets some of its cases."""
-    own = tmp_path_factory.getbasetemp()
-    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
-
-    def play_once(part: str) -> Any:
-        file = shared / f"golden-{part}.json"
-        if not file.exists():
-            place = tmp_path_factory.mktemp(part)
-            (place / "made.json").write_text(json.dumps(play(TABLE[part], place)), "utf-8")
-            (place / "made.json").replace(file)
-        return json.loads(file.read_text("utf-8"))
-
-    return cache(play_once)
+    """Play a part once."""
+    return cache(lambda part: play(TABLE[part], tmp_path_factory.mktemp(part)))
 
 
 @pytest.mark.parametrize(("part", "name"), [(part, name) for part, kept in KEPT.items() for name in kept])
