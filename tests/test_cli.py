@@ -160,11 +160,13 @@ def test_an_exit_code_is_that_of_the_process(plugged: str) -> None:
     assert done.stderr == "skill-health: error: no such file: a\\x1b[31m b\n"
 
 
+@pytest.mark.slow
 def test_a_prompt_without_an_answer_is_an_interrupt(plugged: str) -> None:
     done = process("prompt", input="")
     assert (done.returncode, done.stdout, done.stderr) == (130, "really: ", "skill-health: interrupted\n")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_an_interrupt_exits_with_130(plugged: str) -> None:
     with subprocess.Popen(
@@ -198,6 +200,7 @@ def test_what_the_terminal_cannot_show_is_escaped(
     assert (done.returncode, done.stdout) == (0, f"café {arrow} \\udc80\n")
 
 
+@pytest.mark.slow
 def test_closed_stdout_is_no_crash(tmp_path: Path) -> None:
     code = "import sys; sys.stdout = None; from skill_health.cli import main; sys.exit(main(['--version']))"
     assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False).returncode == 0

@@ -253,6 +253,7 @@ def test_a_run_without_a_change_says_so(repository: Path, run: Run) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_line_that_is_moved_or_reworded_and_still_wrong_is_not_new(repository: Path, run: Run) -> None:
     edit(repository, "tidy", "Run it", "See [more](missing.md). Run it")
     run("daily", DAY_1)
@@ -261,6 +262,7 @@ def test_a_line_that_is_moved_or_reworded_and_still_wrong_is_not_new(repository:
     assert (found["new"], found["fixed"], found["reasons"]) == ([], [], [])
 
 
+@pytest.mark.slow
 def test_other_settings_are_not_compared_and_that_is_said(repository: Path, run: Run) -> None:
     run("daily", DAY_1)
     (repository / "skill-health.toml").write_text("[limits]\nbody-lines = 400\n")
@@ -289,6 +291,7 @@ def test_a_profile_of_the_users_own_counts_with_its_content(repository: Path, ru
     )
 
 
+@pytest.mark.slow
 def test_other_paths_are_not_compared(repository: Path, run: Run) -> None:
     run("daily", DAY_1)
     done = run("daily", DAY_2, "skills/tidy")
@@ -369,6 +372,7 @@ def test_changes_outside_the_root_are_not_the_collections(tmp_path: Path, run: R
     assert (line["commit"], line["dirty"], line["paths"]) == (commit, False, ["."])
 
 
+@pytest.mark.slow
 def test_without_a_commit_and_without_git(repository: Path, run: Run, tmp_path: Path) -> None:
     run("daily", DAY_1)
     assert (history(repository)[0]["commit"], history(repository)[0]["dirty"]) == (None, True)
@@ -395,6 +399,7 @@ def test_git_runs_nothing_that_the_repository_configures(repository: Path, run: 
     assert (repository / ".git" / "index").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_the_plans_history_and_its_report(repository: Path, run: Run) -> None:
     summary = {"skill_count": 3, "corpus_score": 0.99, "min_score": 0.9, "max_score": 1.0, "flagged": 0}
     reports = repository / "reports"
@@ -415,6 +420,7 @@ def test_the_plans_history_and_its_report(repository: Path, run: Run) -> None:
     assert "plan's own" in found["problems"][0]
 
 
+@pytest.mark.slow
 def test_a_torn_line_is_reported_and_survived(repository: Path, run: Run) -> None:
     run("daily", DAY_1)
     path = repository / "reports" / NAMES[1]

@@ -78,6 +78,7 @@ def test_the_terminal_does_not_matter(checkout: Path) -> None:
         assert done.returncode == 0
 
 
+@pytest.mark.slow
 def test_every_rule_command_option_and_key_is_there(pages: dict[str, str]) -> None:
     for rule in all_rules():
         assert f"[{rule.code}]({rule.code}.md)" in pages["rules/README.md"]

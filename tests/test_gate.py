@@ -97,6 +97,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", thinned(CASES, 4), ids=lambda case: case["id"])
 def test_a_case(case: dict[str, Any], root: Path, capfd: Lines, checkout: Path) -> None:
     begin(root, case)
@@ -194,6 +195,7 @@ def test_since_a_branch_point(root: Path) -> None:
     assert main(["lint", "--new-since", "trunk", "skills/alpha"]) == 0
 
 
+@pytest.mark.slow
 def test_a_shallow_clone_lacks_the_revision(root: Path, tmp_path: Path, capfd: Lines, monkeypatch: Any) -> None:
     begin(root, {"before": {"skills/alpha/SKILL.md": "{alpha}"}})
     commit(root)
@@ -242,6 +244,7 @@ def test_many_changed_skills(root: Path) -> None:
     assert new == [broken("part7", "two.md")] and older == 300
 
 
+@pytest.mark.slow
 def test_no_traps_in_a_tree_are_followed(root: Path, tmp_path: Path) -> None:
     """A link that leads out, and one to a file that somebody put there meanwhile, show nothing of what they lead to."""
     (tmp_path / "secret.md").write_text("# Secret\nAKIAQ3EGPKH7DWLZ2XCB\n")

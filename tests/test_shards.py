@@ -182,6 +182,7 @@ def test_what_has_changed_since_is_checked_again(
     assert assert_same(run, collection, files).startswith(checked)
 
 
+@pytest.mark.slow
 def test_a_skill_that_is_gone_is_gone(run: Run, collection: Path, tmp_path: Path) -> None:
     files = make_shards(run, collection, 2, tmp_path)
     shutil.rmtree(collection / "skills" / "part-0" / "skill-4")

@@ -161,6 +161,7 @@ def test_months_are_those_of_the_history(
     assert census(capsys, str(clone))["added"] is None
 
 
+@pytest.mark.slow
 def test_charts_show_every_class_and_say_what_they_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for number in range(6):

@@ -89,6 +89,7 @@ def test_git_is_asked_about_an_index_that_is_not_understood(damage: str, reposit
     assert tracked_skills(str(repository)) == found
 
 
+@pytest.mark.slow
 def test_a_linked_work_tree_has_its_own(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     git(repository, "commit", "-qm", "x")
     other = tmp_path_factory.mktemp("trees") / "other"

@@ -78,6 +78,7 @@ def skill(root: Path, name: str) -> Path:
     return root / "skills" / name / "SKILL.md"
 
 
+@pytest.mark.slow
 def test_nothing_is_said_of_what_is_the_same(root: Path) -> None:
     report = delta(root)
     assert (report.skills, report.new, report.fixed, report.routing, report.measurements) == ((), (), (), (), ())

@@ -252,6 +252,7 @@ def test_what_no_answer_came_for_is_asked_again_the_next_time(
     assert (found["unanswered"], found["proposals"]["fit"]) == (0, 1)
 
 
+@pytest.mark.slow
 def test_the_same_answers_give_the_same_files(tmp_path: Path) -> None:
     trees = []
     for name in ("one", "two"):

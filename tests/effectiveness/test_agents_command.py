@@ -57,6 +57,7 @@ def test_every_agent_and_sandbox_is_listed_with_what_is_there(programs: Path) ->
     assert {"bubblewrap", "none", "SANDBOX", "AGENT"} <= set(rows)
 
 
+@pytest.mark.slow
 def test_a_program_is_asked_for_its_version_without_the_user_s_environment(programs: Path) -> None:
     fake(programs)
     done = run("--format", "json", "claude-code", "codex")

@@ -48,6 +48,7 @@ def report_of(found: EffectRun) -> EffectReport:
     return build_report(found.manifest, found.results)
 
 
+@pytest.mark.slow
 def test_figures_are_those_of_scipy() -> None:
     report = report_of(made())
     found, gains = report.authoring, gains_of_skills(report.models)
@@ -72,6 +73,7 @@ def test_figures_are_those_of_scipy() -> None:
     assert tested >= 4
 
 
+@pytest.mark.slow
 def test_any_order_of_results_gives_the_same_bytes() -> None:
     found = made(6)
     other = replace(found, results=found.results[::-1])
@@ -103,6 +105,7 @@ def test_what_is_not_known_of_a_skill_counts_nowhere() -> None:
     assert alike is not None and alike.skills == 8
 
 
+@pytest.mark.slow
 def test_a_biased_model_has_no_gains() -> None:
     (model,) = report_of(made()).models
     assert gains_of_skills([replace(model, biased=("a reason",))]) == {}

@@ -348,6 +348,7 @@ HOSTILE: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_hostile_numbers_and_names_do_no_harm() -> None:
     name = "\u202ename\x1b]0;\ud8ff"
     given = manifest([task("odd", name), *fixture_like(7, 2)], ("control", "target"))

@@ -255,6 +255,7 @@ async def _never(cell: Any, place: str) -> Any:
     raise AssertionError("no agent is to be started")
 
 
+@pytest.mark.slow
 def test_the_digest_of_a_cell_covers_what_it_depends_on_and_nothing_else(
     call: Call, collection: Path, made: Made
 ) -> None:

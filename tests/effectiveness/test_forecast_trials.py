@@ -156,6 +156,7 @@ def test_a_gate_that_cannot_be_reached_is_told(tasks: int, models: int, needed: 
         assert (NO_VERDICT in said) == (needed > tasks)
 
 
+@pytest.mark.slow
 def test_no_gate_says_what_the_statistics_then_deny() -> None:
     """Where the forecast sees no verdict, the report has none, though every task differs."""
     from effects_made import reported
@@ -188,6 +189,7 @@ def test_a_run_with_hints_only_is_about_the_target_with_the_hint() -> None:
     assert "no task" not in said
 
 
+@pytest.mark.slow
 def test_one_contrast_alone_has_no_others() -> None:
     said = notes(a_plan(tasks=many(15), arms=("target",), reps=3))
     assert "7.6e-05 corrected" in said and "0.00049" not in said

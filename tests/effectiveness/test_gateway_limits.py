@@ -171,6 +171,7 @@ def test_an_unreachable_server_may_come_back(bad: Any, status: int, words: str) 
     asyncio.run(main())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", ["reset", "silence"])
 @pytest.mark.parametrize(("seen_before", "unmetered"), [(1, 0), (0, 1)], ids=["with usage", "without"])
 def test_an_answer_that_breaks_off(ends: str, seen_before: int, unmetered: int) -> None:
@@ -385,6 +386,7 @@ def test_connections_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.slow
 def test_a_slow_request_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "_READ", 0.1)
 

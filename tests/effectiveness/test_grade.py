@@ -69,6 +69,7 @@ def test_the_reward_is_the_met_share_of_what_could_be_decided(tmp_path: Path) ->
     assert any("2 of 4 criteria decided" in note for note in result.notes)
 
 
+@pytest.mark.slow
 def test_judged_criteria_alone_leave_a_trial_unscored(tmp_path: Path) -> None:
     result, place = tried(tmp_path, graded(tmp_path, None, None), "echo done")
     assert (result.outcome, result.reward, result.success) == ("unjudged", None, None)
@@ -92,6 +93,7 @@ def test_a_verifier_decides_where_there_is_one(tmp_path: Path) -> None:
     assert (result.outcome, result.reward, answers(result)) == ("pass", 1.0, ["not_met"])
 
 
+@pytest.mark.slow
 def test_a_workspace_cannot_lead_a_check_out(tmp_path: Path) -> None:
     text = "ln -s /etc/hostname out.txt; mkfifo pipe; mkdir d; ln -s / d/root; echo x"
     checks = [make_check("file_exists", path=path) for path in ("out.txt", "pipe", "d/root/etc/hostname", "d/root/**")]

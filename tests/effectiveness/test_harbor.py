@@ -417,6 +417,7 @@ def test_what_lies_in_a_folder_that_is_carried_is_not_carried_again(tmp_path: Pa
     assert plan["links"] == [["/logs/verifier", str(rewards)]] and plan["sockets"] == [str(tmp_path / "gateway")]
 
 
+@pytest.mark.slow
 def test_no_key_of_a_model_is_in_what_is_told(tmp_path: Path, installed: Path) -> None:
     wrapped = back_end(LOCAL).wrap(a_box(tmp_path), Command(("python3", "x")))
     plan = json.loads(wrapped.argv[-1])

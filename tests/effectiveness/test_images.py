@@ -213,6 +213,7 @@ def test_a_container_of_a_tasks_own_image(tmp_path: Path) -> None:
     assert words[words.index("--rootfs") + 1] == "/x/root" and "skill-health-task:1" not in words
 
 
+@pytest.mark.slow
 def test_what_an_engine_makes_for_others_is_removed_by_the_engine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

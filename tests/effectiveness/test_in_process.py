@@ -113,6 +113,7 @@ def test_a_trial_is_the_same_in_both_ways(tmp_path: Path, ways: list[str], spec:
     assert {"trial.json", "verdict.json", "stream.out", "diff.patch"} <= files.keys()
 
 
+@pytest.mark.slow
 def test_a_probe_is_the_same_in_both_ways(tmp_path: Path, ways: list[str]) -> None:
     one, other = (asyncio.run(run_probe(trial_of(tmp_path, "scripted", of))) for of in (scripted, as_program(scripted)))
     assert one == other

@@ -293,6 +293,7 @@ def test_what_cannot_judge_is_said_in_one_line(tmp_path: Path, spec: str, more: 
     assert why in str(done.exception) and "\n" not in str(done.exception)
 
 
+@pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_an_agent_may_not_judge_its_own_family_and_is_capped_whole(tmp_path: Path) -> None:
     needs_bubblewrap()

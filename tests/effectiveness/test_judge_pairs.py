@@ -133,6 +133,7 @@ def test_every_pair_is_asked_in_both_orders_and_a_tenth_twice(tmp_path: Path) ->
     assert [each for row in rows(folder / "attempts.jsonl") for each in problems("judging-attempt", row)] == []
 
 
+@pytest.mark.slow
 def test_the_question_shows_both_and_names_neither(tmp_path: Path) -> None:
     make_run(tmp_path / "reports")
     with Loopback(prefer) as server:
@@ -173,6 +174,7 @@ def test_a_judge_that_prefers_a_place_flips_every_pair_into_a_tie(tmp_path: Path
     assert model["shorter_wins"]["value"] == 0.0 and model["shorter_wins"]["p"] == pytest.approx(2 / 2**8)
 
 
+@pytest.mark.slow
 def test_shorter_wins_ties_is_a_rule_that_is_frozen_first(tmp_path: Path) -> None:
     make_run(tmp_path / "reports", tasks=MANY, reps=1)
     with Loopback(always("tie")) as server:
@@ -436,6 +438,7 @@ def test_a_better_arm_is_found(runs: int) -> None:
     assert words.count("higher") >= 0.9 * runs
 
 
+@pytest.mark.slow
 def test_two_judges_have_their_agreement(tmp_path: Path) -> None:
     make_run(tmp_path / "reports", tasks=MANY, reps=1)
     with Loopback(lambda seen: prefer(seen) if seen.path.startswith("/one/") else always("tie")(seen)) as server:
@@ -478,6 +481,7 @@ def test_a_dry_run_asks_and_writes_nothing(plain_run: Path) -> None:
     assert not list(plain_run.glob("reports/effectiveness/*/pairwise"))
 
 
+@pytest.mark.slow
 def test_trials_that_cannot_be_shown_leave_their_pair_out(tmp_path: Path) -> None:
     lost = ("t00", "made:m", "control", 1)
     make_run(tmp_path / "reports", outcomes={lost: "infrastructure"})

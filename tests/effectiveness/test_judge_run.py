@@ -213,6 +213,7 @@ def test_answers_that_cannot_be_read_are_missing_and_no_failure(tmp_path: Path) 
     assert report["votes_read"] == 0 and "missing" in done.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("end", "status"), [("refusal", "refusal"), ("truncated", "truncated")])
 def test_an_answer_that_is_refused_or_cut_off_is_missing(tmp_path: Path, end: str, status: str) -> None:
     make_run(tmp_path / "reports")
@@ -286,6 +287,7 @@ def test_an_unfinished_run_is_not_judged(tmp_path: Path) -> None:
     assert "is not finished: 3 trials have no result" in raised(go(tmp_path, NOBODY, *CAP))
 
 
+@pytest.mark.slow
 def test_trials_that_cannot_be_judged_are_left_out_and_counted(tmp_path: Path) -> None:
     lost, damaged = ("t00", "made:m", "target", 0), ("t01", "made:m", "target", 0)
     make_run(tmp_path / "reports", outcomes={lost: "infrastructure"}, more={damaged: {"trajectory.json": "{"}})

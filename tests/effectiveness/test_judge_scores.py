@@ -314,6 +314,7 @@ def test_labels_may_come_in_any_order_and_as_a_table(judged: Path) -> None:
     assert found[0] == found[1] == table
 
 
+@pytest.mark.slow
 def test_length_and_place_of_errors_are_told(judged: Path) -> None:
     """The lies on the second criterion outnumber those on the first: the slope on the place is negative."""
     found = json.loads(hold(judged, lines(truth(judged))).stdout)["counted"]

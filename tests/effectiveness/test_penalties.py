@@ -33,6 +33,7 @@ def drawn(tasks: int, levels: tuple[float, ...] = (0.5, 0.7, 0.3, 0.8)) -> dict[
     return {arm: rng.binomial(3, level, tasks).tolist() for arm, level in zip(ARMS, levels, strict=True)}
 
 
+@pytest.mark.slow
 def test_the_difference_is_of_the_penalties_of_each_task() -> None:
     passes = drawn(14)
     (found,) = model_of(passes).penalties

@@ -200,6 +200,7 @@ def test_patterns_of_skills_stand_beside_the_gains_of_their_tasks() -> None:
     assert row_of(lines, "Points and patterns", "exact format")[4] == "not testable"
 
 
+@pytest.mark.slow
 def test_outcomes_add_up() -> None:
     found, lines, _ = made()
     row = row_of(lines, "Tables 12 and 16", MODELS[0])

@@ -90,6 +90,7 @@ def test_a_page_is_never_wider_than_the_terminal(report: Callable[[], dict[str, 
         assert width > 72 or text.render(typed_report(report()), RenderOptions(width=width, ascii=True)).isascii()
 
 
+@pytest.mark.slow
 def test_ascii_takes_no_more_room() -> None:
     plain, safe = lines(real(), 80), lines(real(), 80, ascii=True)
     assert [len(line) for line in plain] == [len(line) for line in safe]

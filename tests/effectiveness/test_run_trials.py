@@ -226,6 +226,7 @@ def test_a_cap_on_trials_counts_every_attempt_and_a_larger_one_goes_on(tmp_path:
     assert (the_run(tmp_path / "run") / "results.jsonl").read_bytes() == whole
 
 
+@pytest.mark.slow
 def test_a_budget_waits_for_what_trials_under_way_leave_of_their_reservations(tmp_path: Path) -> None:
     trial = Made(seconds=0.001, usd=0.02)
     runner = go(tmp_path, a_plan(a_model(price=PRICE, cap=0.5)), trial, usd=1.0)

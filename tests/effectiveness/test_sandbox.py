@@ -55,6 +55,7 @@ def go(
 # --- One program -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @BOTH
 def test_streams_input_environment_and_exit_code(tmp_path: Path, name: str) -> None:
     text = 'cat; echo "$ODD" >&2; echo x > file; echo $HOME > ~/home; echo t > $TMPDIR/t; exit 3'
@@ -117,6 +118,7 @@ def test_signals_are_negative(tmp_path: Path, name: str) -> None:
     assert go(name, a_box(tmp_path), ("sh", "-c", "(exit 143)")).exit_code == 143
 
 
+@pytest.mark.slow
 @SLOW
 def test_limits_of_the_process(tmp_path: Path, name: str) -> None:
     text = "ulimit -c; ulimit -n; ulimit -f; umask; ulimit -Hf"
@@ -352,6 +354,7 @@ def test_an_engine_is_usable_once_a_container_has_run(
             memory.cache_clear()
 
 
+@pytest.mark.slow
 def test_podman_asks_root_for_no_mapping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for user, wanted in ((0, False), (1000, True)):
         monkeypatch.setattr(os, "getuid", lambda user=user: user)
@@ -456,6 +459,7 @@ def test_the_disk_is_looked_at_seldom_and_in_time(tmp_path: Path) -> None:
     assert not asyncio.run(missing.exceeded())
 
 
+@pytest.mark.slow
 def test_work_that_must_not_be_left_half_done() -> None:
     done: list[str] = []
 

@@ -142,6 +142,7 @@ def test_a_hard_task_is_hard_in_every_arm() -> None:
     assert min(gains) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spread", [0.0, 3.0])
 def test_frequencies_are_the_effects(spread: float) -> None:
     plan = parse_plan(
@@ -270,6 +271,7 @@ def test_it_hangs_as_it_is_told() -> None:
     assert (reading.usage.input_tokens, reading.cost_usd, reading.final_message) == (None, None, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("oracle", "said"),
     [

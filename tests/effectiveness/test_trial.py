@@ -185,6 +185,7 @@ def test_a_verifier_that_prints_much(tmp_path: Path) -> None:
     assert result.outcome == "pass" and (place / "verifier/stdout").stat().st_size == 64 << 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["quota", "auth", "infrastructure", "refusal"])
 def test_failures_that_an_agent_tells(tmp_path: Path, word: str) -> None:
     result, place = tried(tmp_path, f"echo 3 > out.txt; echo '@failure {word}'", "none", "test -f out.txt")
@@ -194,6 +195,7 @@ def test_failures_that_an_agent_tells(tmp_path: Path, word: str) -> None:
     assert result.error == ("" if word == "refusal" else f"it said {word}")
 
 
+@pytest.mark.slow
 def test_a_module_that_stumbles(tmp_path: Path) -> None:
     def read(output: ProgramOutput, job: Any) -> StreamReading:
         raise KeyError("x")
@@ -209,6 +211,7 @@ def test_a_staging_that_is_not_the_plan(tmp_path: Path) -> None:
     assert not (place / "stream.out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("said", "expected", "wrong"), [
     ("alpha", None, ""), ("alpha init", ("init",), ""), ("", None, "alpha is staged and not listed"),
     ("alpha beta", None, "beta is listed and not staged"),

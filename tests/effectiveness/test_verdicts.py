@@ -257,6 +257,7 @@ def test_equivalence_is_shown_with_enough_tasks_and_not_with_few() -> None:
     assert re.findall(r"[0-9.]+ pp", notes["full-control", "controls"]) == ["45.1 pp", "10.0 pp"]
 
 
+@pytest.mark.slow
 def test_bias_is_corrected_over_the_whole_run() -> None:
     control, irrelevant = [1, 0, 1, 0, 1] * 4, [2, 1, 1, 0, 2] * 4
     ps = []

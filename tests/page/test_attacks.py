@@ -93,6 +93,7 @@ def told(place: Path) -> str:
 UNREADABLE = "cannot be read"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="pipes and devices are others there")
 def test_a_pipe_a_device_and_a_huge_file_are_not_waited_for(place: Path) -> None:
     os.mkfifo(place)

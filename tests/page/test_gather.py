@@ -140,6 +140,7 @@ def test_a_collection_of_which_nothing_was_measured() -> None:
     assert all(each.since is None for each in page.own.trends.values())
 
 
+@pytest.mark.slow
 def test_the_same_collection_makes_the_same_page_anywhere(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = page_made.page()
     monkeypatch.chdir(whole / "skills")
@@ -313,6 +314,7 @@ def test_reports_come_with_the_latest_first(whole: Path) -> None:
     assert [each.run_id for each in page.effects] == ["20261120T050000Z-dddddddd", page_made.EFFECT_RUN]
 
 
+@pytest.mark.slow
 def test_text_that_utf_8_cannot_hold_is_made_visible(whole: Path) -> None:
     folder = os.fsencode(whole / "skills") + b"/na\xefve"
     os.mkdir(folder)

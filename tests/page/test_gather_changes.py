@@ -158,6 +158,7 @@ def test_the_state_rests_on_no_simulation() -> None:
     assert sum(each.recall is not None for each in skills.values()) == 4
 
 
+@pytest.mark.slow
 def test_a_page_after_another_tells_what_has_changed(tmp_path: Path) -> None:
     root = page_made.make(tmp_path, days=1, effects=False, router=False)
     first = page_made.read(root)

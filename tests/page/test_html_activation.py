@@ -59,6 +59,7 @@ def test_figures_stand_with_their_intervals_and_the_ranking_beside_them() -> Non
     assert "17 of 17 requests known" in seen and "SIMULATED" not in seen
 
 
+@pytest.mark.slow
 def test_every_figure_is_what_stands_at_its_origin() -> None:
     page = page_with(activation_report())
     told = documents(page)

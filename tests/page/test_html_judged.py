@@ -54,6 +54,7 @@ def words(page: Page, where: str = "judged") -> str:
     return " ".join(Parsed(render_plain(page)).one(id=where).text.split())
 
 
+@pytest.mark.slow
 def test_scores_stand_with_and_without_and_with_how_far_to_trust_them() -> None:
     page = over(judged("plums", calibrated=False), judged("pears", calibrated=True))
     seen = words(page)

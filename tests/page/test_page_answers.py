@@ -177,6 +177,7 @@ def test_a_command_names_the_model_that_was_asked(place: CommandBuilder, router:
     assert place.effectiveness(["tasks/1"]) == f"skill-health effectiveness {effectiveness}"
 
 
+@pytest.mark.slow
 def test_what_is_due_on_a_real_page(capsys: pytest.CaptureFixture[str]) -> None:
     page = page_made.page()
     steps = page.due

@@ -71,6 +71,7 @@ def test_png_and_svg(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert (tmp_path / "again.svg").read_text("utf-8") == light
 
 
+@pytest.mark.slow
 def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "skills").mkdir()
     for arguments, said in (

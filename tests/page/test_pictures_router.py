@@ -260,6 +260,7 @@ def test_nothing_is_drawn_of_nothing() -> None:
         assert pictures(page) == []
 
 
+@pytest.mark.slow
 def test_old_reports_without_places_and_models_without_confidence_are_left_out() -> None:
     report, _ = made(numbered(3), PLAIN, confident=False)
     assert calibration.build(page_of([report])) == ()
@@ -269,6 +270,7 @@ def test_old_reports_without_places_and_models_without_confidence_are_left_out()
     assert position.build(page_of([report])) == ()
 
 
+@pytest.mark.slow
 def test_one_call_a_prompt_shows_who_is_right_only() -> None:
     report, _ = made(numbered(3), {"maker:one": "provider"}, replications=1)
     (picture,) = position.build(page_of([report]))
@@ -279,6 +281,7 @@ def test_one_call_a_prompt_shows_who_is_right_only() -> None:
     assert "right, % of calls" in told and "first answers" not in told and position.EXPECTED not in told
 
 
+@pytest.mark.slow
 def test_a_run_over_all_prompts_stands_for_a_model_before_a_later_part() -> None:
     whole, _ = made(numbered(3), {"maker:one": "provider"}, 1)
     part, _ = made(numbered(3), {"maker:one": "provider", "maker:two": "provider"}, 2, selection={"kind": "sweep"})
@@ -318,6 +321,7 @@ def test_simulated_untrusted_and_stale_models_are_marked_and_stand_last() -> Non
         assert re.search("stale.*[)]$", picture.title) and "stale" in picture.alt, picture.name
 
 
+@pytest.mark.slow
 def test_simulated_answers_do_not_count_as_confusions_beside_real_ones() -> None:
     page = usual()
     (picture,) = confusion.build(page)

@@ -85,6 +85,7 @@ def test_the_next_page_knows_what_has_changed(root: Path, capsys: Said) -> None:
         capsys.readouterr()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["json", "md"])
 def test_other_forms_are_printed_or_written(form: str, root: Path, capsys: Said) -> None:
     assert main(["report", "--format", form, *DAY]) == 0
@@ -115,6 +116,7 @@ def test_where_the_page_goes(arguments: list[str], place: str, root: Path, capsy
     assert capsys.readouterr().out.startswith(f"written: {place} (")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("plain_html")
 @pytest.mark.parametrize("form", ["html", "json", "md"])
 def test_what_is_not_ours_is_left_alone(form: str, root: Path, capsys: Said) -> None:
@@ -266,6 +268,7 @@ def test_what_stands_in_the_place_of_the_state_stays(root: Path, content: str, c
     assert state.read_text() == content and not (root / "reports/index.html").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("plain_html")
 def test_a_damaged_state_costs_a_note(root: Path, capsys: Said) -> None:
     assert main(["report", *DAY]) == 0

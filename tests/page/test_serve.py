@@ -261,6 +261,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="links and pipes are others there")
 def test_nothing_else_is_given_away(ask: Client, server: Server, tmp_path: Path) -> None:
     folder = Path(server.folder)

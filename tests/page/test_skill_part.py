@@ -88,6 +88,7 @@ def test_every_figure_equals_the_report_that_it_names() -> None:
     assert seen == {"status", "lint", "router", "effectiveness", "results"}
 
 
+@pytest.mark.slow
 def test_verdicts_next_steps_and_descriptions_are_those_of_the_page() -> None:
     page = page_made.page()
     for part, told in zip(made(), page.status.skills, strict=True):
@@ -214,6 +215,7 @@ def test_links_lead_to_files_of_the_trial() -> None:
     assert found > 4
 
 
+@pytest.mark.slow
 def test_all_that_others_wrote_is_text() -> None:
     whole = "".join(render_plain(part) for part in made())
     elements = Parsed(whole).elements

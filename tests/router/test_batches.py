@@ -153,6 +153,7 @@ def rightly(collection: Path) -> None:
         assert row["status"] != "finished" or row["ranking"] == [wanted], row
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", led_by("anthropic"))
 def test_answers_come_in_any_order_and_twice_and_among_others(
     protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path
@@ -280,6 +281,7 @@ def test_an_answer_of_another_model_is_none(
     assert [len(batch.calls) for batch in provider.batches] == [2 * EACH, 2]
 
 
+@pytest.mark.slow
 def test_a_transfer_that_is_cut_is_made_again_before_anything_counts_as_lost(
     call: Callable[..., int], provider: BatchProvider, collection: Path
 ) -> None:
@@ -467,6 +469,7 @@ def test_a_batch_that_was_never_taken_is_handed_in_again_and_counts_once(
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", led_by("openai-responses"))
 def test_a_server_that_is_down_for_a_while_loses_nothing(
     protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path
@@ -639,6 +642,7 @@ def test_ids_are_what_every_provider_takes_and_no_two_alike() -> None:
     assert all(re.fullmatch("[0-9a-f]{32}", each) for each in ids)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", led_by("anthropic"))
 def test_a_batch_of_which_nobody_may_ask_any_more_waits_for_who_may(
     protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path
@@ -659,6 +663,7 @@ def test_a_batch_of_which_nobody_may_ask_any_more_waits_for_who_may(
     assert statuses(collection) == {"finished": 2 * EACH}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", led_by("gemini"))
 def test_a_batch_that_is_gone_leaves_its_calls_missing_and_paid(
     protocol: str, call: Callable[..., int], provider: BatchProvider, collection: Path
@@ -677,6 +682,7 @@ def test_a_batch_that_is_gone_leaves_its_calls_missing_and_paid(
     assert past.usd == pytest.approx(6 * 150 * 10 / 1e6 + held)
 
 
+@pytest.mark.slow
 def test_an_old_copy_of_a_journal_without_its_batches_counts_them_as_never_handed_in(
     call: Callable[..., int], provider: BatchProvider, collection: Path
 ) -> None:

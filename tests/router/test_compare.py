@@ -177,6 +177,7 @@ def test_prompts_without_a_right_answer_are_not_compared() -> None:
     assert (group(found)["prompts"], "abstained" in group(found)["metrics"]) == (1, False)
 
 
+@pytest.mark.slow
 def test_a_loss_that_counts() -> None:
     base = manifest(prompts(60), models=["maker:one", "maker:two"])
     answers: dict[str, Answer] = {"maker:one": right(0.9), "maker:two": right(0.9)}

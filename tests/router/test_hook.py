@@ -242,6 +242,7 @@ def test_without_skills_there_is_nothing_to_check(tmp_path: Path, monkeypatch: p
     assert hook() == (0, "", "")
 
 
+@pytest.mark.slow
 def test_the_last_skill_may_go_with_its_prompts_only(repository: Repository, hook: Hook) -> None:
     for name in ("sort-lists", "prune-trees"):
         (repository.root / "skills" / name / "SKILL.md").unlink()

@@ -420,6 +420,7 @@ def test_agreement_against_statsmodels() -> None:
     assert alone["value"] is None and "only one model" in alone["note"]
 
 
+@pytest.mark.slow
 def test_models_are_compared_pairwise_with_holm() -> None:
     from statsmodels.stats.multitest import multipletests
 
@@ -685,6 +686,7 @@ def test_orders_that_cannot_be_made_again_are_no_evidence_of_bias() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_length_of_descriptions_is_judged_by_skills() -> None:
     names = [f"s{n:02}" for n in range(30)]
     prompts = [prompt(f"{name}-{n}", name) for name in names for n in range(4)]

@@ -61,6 +61,7 @@ def ask(certificate: tuple[Path, Path], path: str = "/", host: str = "localhost"
     return asyncio.run(go())
 
 
+@pytest.mark.slow
 def test_what_is_trusted_and_what_is_not(certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     unknown = ask(certificate)

@@ -260,6 +260,7 @@ def test_another_k_or_router_is_another_run(call: Callable[..., int], collection
     assert len(list((collection / "reports" / "router").iterdir())) == 3
 
 
+@pytest.mark.slow
 def test_free_routers_choose_from_the_shortlist_too(call: Callable[..., int], collection: Path) -> None:
     assert call(models="lexical:overlap,lexical", k=1) == 0
     for row in (json.loads(line) for line in (the_run(collection) / "results.jsonl").read_text("utf-8").splitlines()):

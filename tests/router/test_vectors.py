@@ -60,6 +60,7 @@ def test_what_was_embedded_is_not_embedded_again(cache: Path, monkeypatch: pytes
     assert len(made) == len(TEXTS) + 1
 
 
+@pytest.mark.slow
 def test_the_file_is_the_same_in_any_order_and_two_runs_lose_nothing(cache: Path) -> None:
     store = open_vectors()
     store.embed(TEXTS)

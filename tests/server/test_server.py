@@ -432,6 +432,7 @@ def test_unknown_documents_and_messages_are_answered(write: Write) -> None:
     drive(scenario())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sent", [b"Content-Length: 7\r\n\r\n{broken", b"", b"nonsense\n" * 50, b"Content-Length: 99999999\r\n\r\n{"]
 )

@@ -150,6 +150,7 @@ def test_a_copy_has_the_findings_of_what_stands_for_it(write: Write) -> None:
     assert {"LI001", "RT001"} <= {finding.code for finding in changed[paths[2]]}
 
 
+@pytest.mark.slow
 def test_what_is_no_part_of_a_skill_costs_no_check(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (
         "---\nname: tidy\ndescription: Tidies lists. Use when a list is out of order.\n---\n# Tidy\n\n[gone](gone.md)\n"
