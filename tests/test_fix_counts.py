@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from thinned import thinned
+from thinned import EXHAUSTIVE, SLOW, thinned
 
 from skill_health.lint.report import count_fixes
 from skill_health.rules._api import Finding, Severity
@@ -53,8 +53,9 @@ def test_the_summary_and_the_diff_agree_on_what_has_a_fix(
     hold_to_diff(run, tmp_path)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("code", "case"), [each for each in CASES if "fixed" not in each.values[1]])
+@pytest.mark.parametrize(
+    ("code", "case"), thinned([each for each in CASES if "fixed" not in each.values[1]], 4, SLOW, EXHAUSTIVE)
+)
 def test_the_summary_and_the_diff_agree(code: str, case: dict[str, Any], run: Run, tmp_path: Path) -> None:
     plant(tmp_path, case)
     hold_to_diff(run, tmp_path, "--extend-select", code)

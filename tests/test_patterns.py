@@ -100,7 +100,7 @@ def test_patterns_are_linear(piece: str) -> None:
     assert [each.name for each in ours() if not each.is_linear(piece)] == []
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_patterns_are_linear_on_their_own_words() -> None:
     assert [(each.name, word) for each in ours() for word in each.words() if not each.is_linear(word)] == []
 

@@ -100,19 +100,22 @@ def _system() -> list[str]:
     return [*words, "--dev", "/dev", "--perms", "1777", "--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm"]
 
 
-@cache
 def _program() -> str:
     return shutil.which(_PROGRAM) or _PROGRAM
 
 
-@cache
 def _tried() -> tuple[str, tuple[str, ...], str]:
-    """The version, the options that it knows beside the common ones, and else what is wrong."""
+    """Return the version, the options that it knows beside the common ones, and what is wrong, "" if nothing is."""
     if shutil.which(_PROGRAM) is None:
         return "", (), "bubblewrap is not installed: install the package bubblewrap, which brings the program bwrap"
+    return _try(_program())
+
+
+@cache
+def _try(program: str) -> tuple[str, tuple[str, ...], str]:
     said = "it does not start"
     for further in _FURTHER:
-        words = [_program(), *_BASE, *further, *_system(), "--remount-ro", "/", "--", "/bin/sh", "-c", "true"]
+        words = [program, *_BASE, *further, *_system(), "--remount-ro", "/", "--", "/bin/sh", "-c", "true"]
         ran = run_process(words, os.sep, os.environ, _TIMEOUT)
         if ran.exit_code == 0:
             return _version(), further, ""

@@ -77,6 +77,7 @@ def test_the_figures_are_those_of_a_run_of_ours(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@settings(max_examples=20)
 @given(st.lists(COUNTS, min_size=1, max_size=4))
 def test_the_figures_are_those_of_other_programs(tmp_path_factory: pytest.TempPathFactory, runs: list[Any]) -> None:
     written = [

@@ -355,7 +355,7 @@ def test_a_server_that_never_answers_does_not_hold_us(ask: Ask) -> None:
     assert reading.failure == "infrastructure" and "within 1 s" in reading.error
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_server_that_is_not_there_does_not_hold_us(ask: Ask) -> None:
     with Loopback() as server:
         url = server.url

@@ -94,6 +94,7 @@ def test_dollars_under_way_never_pass_the_cap(collection: Path, go: Go) -> None:
     assert {row["reserved_usd"] for row in events if row["event"] == "start"} == {0.02}
 
 
+@pytest.mark.exhaustive
 def test_a_server_that_is_gone_is_missing_data_and_no_failure_of_the_skill(collection: Path, go: Go) -> None:
     with AgentServer(PLAY) as server:
         code, said = go(collection, server, "--max-runs", "1", "--timeout", "3", tasks="tasks/t00 tasks/t01")

@@ -15,6 +15,7 @@ from counted import Counted
 from growth import is_linear, lines_run
 from hypothesis import given
 from hypothesis import strategies as st
+from thinned import EXHAUSTIVE, SLOW, thinned
 
 from skill_health.config.settings import config_with, load_config
 from skill_health.discovery.corpus import discover
@@ -99,8 +100,7 @@ def test_what_is_hidden_behind_it_is_found(name: str, size: int, tmp_path: Path)
     assert ("SA001", last) in {(finding.code, finding.line) for finding in result.findings}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("name", thinned(PATTERNS, 6, SLOW, EXHAUSTIVE))
 def test_patterns_are_linear(name: str) -> None:
     pattern = PATTERNS[name]
     for piece in PIECES:
