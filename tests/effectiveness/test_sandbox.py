@@ -7,7 +7,6 @@ import os
 import shutil
 import socket
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -417,22 +416,9 @@ def test_a_bubblewrap_that_may_not_make_namespaces(tmp_path: Path, monkeypatch: 
     program.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2; exit 1\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    caches: list[Callable[[], None]] = [bubblewrap._tried.cache_clear, bubblewrap._program.cache_clear]
-    for clear in caches:
-        clear()
-    try:
-        assert bubblewrap.found() == "" and "setting up uid map: Permission denied" in bubblewrap.missing()
-        monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-        for clear in caches:
-            clear()
-        assert (
-            bubblewrap.missing()
-            == "bubblewrap is not installed: install the package bubblewrap, which brings the program bwrap"
-        )
-    finally:
-        for clear in caches:
-            clear()
-    assert _load.needs_image("docker") and not _load.needs_image("bubblewrap")
+    assert bubblewrap.found() == "" and "setting up uid map: Permission denied" in bubblewrap.missing()
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    assert "Permission denied" not in bubblewrap.missing() != ""
 
 
 # --- Parts -----------------------------------------------------------------------------------------------------------
