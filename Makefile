@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # Agent programs are large: clones with the same versions share them.
 AGENTS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/skill-health-agents/$(shell cat tests/agents/* | cksum | tr -d ' ')
-PARTS := SKILL_HEALTH_AGENTS=$(AGENTS) SKILL_HEALTH_BROWSER=$(CURDIR)/build/browser
+PARTS := SKILL_HEALTH_AGENTS=$(AGENTS) SKILL_HEALTH_BROWSER=$(CURDIR)/build/browser BASES=$(dir $(AGENTS))bases
 
 demo: $(STAMP)
 	@$(RUN) scripts.demo

@@ -114,7 +114,7 @@ def install(wheel: Path, checkout: Path, root: Path, version: str, extras: tuple
     return Installation(root / "env" / "bin", extras)
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
+@pytest.fixture(scope="module", params=[pytest.param(VERSIONS[0], marks=pytest.mark.smoke), *VERSIONS[1:]])
 def base(
     request: pytest.FixtureRequest, wheel: Path, checkout: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Installation:
@@ -279,7 +279,6 @@ def test_the_oldest_markdown_parser_that_is_allowed_reads_the_same(wheel: Path, 
     assert answers[0] == answers[1]
 
 
-@pytest.mark.smoke
 def test_the_main_job_without_extras(base: Installation, strange: Path) -> None:
     """`init`, `lint`, `daily`, free routers, a sweep after an edit, and what is known of each skill."""
 

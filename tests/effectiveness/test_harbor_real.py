@@ -45,7 +45,6 @@ def missing_in(real: Any, ours: Any) -> list[str]:
     return found
 
 
-@pytest.mark.smoke
 def test_the_stand_in_is_as_harbor_is() -> None:
     python = harbor._python()
     if not python:

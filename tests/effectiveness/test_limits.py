@@ -68,7 +68,6 @@ def test_more_memory_than_all_may_have(tmp_path: Path, sandbox: str) -> None:
 
 @GROUPS
 @pytest.mark.real
-@pytest.mark.smoke
 def test_files_in_memory_count(tmp_path: Path) -> None:
     needs_bubblewrap()
     output = go("bubblewrap", a_box(tmp_path), ("bash", "-c", "df --output=size -B1 /dev/shm | tail -1"), SMALL)

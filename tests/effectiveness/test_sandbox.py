@@ -370,7 +370,7 @@ def test_containers_get_the_limits(tmp_path: Path) -> None:
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("module", [docker, pytest.param(podman, marks=pytest.mark.smoke)])
+@pytest.mark.parametrize("module", [docker, podman])
 def test_a_real_container(tmp_path: Path, module: Any) -> None:
     if not module.found() or not IMAGE:
         pytest.skip(f"no container engine: {module.missing() or 'SKILL_HEALTH_TEST_IMAGE names no image'}")

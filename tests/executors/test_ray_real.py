@@ -149,7 +149,6 @@ def test_trials_on_workers_have_the_bytes_of_trials_here(
         assert found[part] == whole[part], part
 
 
-@pytest.mark.smoke
 def test_findings_and_rankings_have_the_same_bytes(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "fixtures", tmp_path / "f")
     for name, more in (("here", ()), ("there", ("--executor", "ray:2"))):

@@ -140,3 +140,10 @@ def test_a_record_names_the_commit_and_needs_a_clean_one(git: Git, tmp_path: Pat
     with pytest.raises(SystemExit):
         gate.record({"suite": "passed"})
     assert len(gate.passed_commits()) == 1
+
+
+def test_every_real_part_has_a_smoke_case() -> None:
+    agents = {f"tests/effectiveness/test_agents_real_{name}.py" for name in ("claude", "codex", "more", "openhands")}
+    sandboxes = {"tests/effectiveness/test_isolation.py", "tests/effectiveness/test_containers_real.py"}
+    others = {"page/test_browser_serve.py", "test_golden.py", "test_hooks.py", "test_packaging.py"}
+    assert set(gate.smoke_files()) >= agents | sandboxes | {f"tests/{name}" for name in others}
