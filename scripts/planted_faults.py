@@ -39,7 +39,7 @@ from skill_health.stats.intervals import wilson_interval
 
 MARKS = "not real and not exhaustive"
 # Of the tests that an edit meets, by the time they took without it, in seconds; then it counts as not caught.
-MOST_SECONDS = 240.0
+MOST_SECONDS = 120.0
 HANG = 900
 FIRST = 30
 SMALL = 10
