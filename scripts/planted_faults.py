@@ -34,13 +34,14 @@ from pathlib import Path
 from queue import Queue
 
 from scripts import gate
-from scripts.imports import MODULES, ROOT
+from scripts.imports import MODULES, ROOT, module_name
 from skill_health.stats.intervals import wilson_interval
 
 MARKS = "not real and not exhaustive"
 # Of the tests that an edit meets, by the time they took without it, in seconds; then it counts as not caught.
 MOST_SECONDS = 120.0
 HANG = 900
+ALWAYS = ("tests/test_golden.py",)
 FIRST = 30
 SMALL = 10
 LARGEST_DISPLAY = 8
@@ -278,19 +279,22 @@ class Coverage:
     visits: dict[int, set[str]] = field(default_factory=dict)
 
     def tests_for(self, number: int, fault: PlantedFault) -> list[str]:
-        """Return the tests that an edit meets: those that come by, then their files, then all in the gate's reach."""
-        named = self.visits.get(number, set()) & self.seconds.keys()
-        files = {test.partition("::")[0] for test in named}
-        reach = set(gate.choose([fault.path]).files) - files
-        rest = [test for test in self.seconds if test not in named]
-        return [
-            *sorted(named, key=self._cost),
-            *sorted((test for test in rest if test.partition("::")[0] in files), key=self._cost),
-            *sorted((test for test in rest if test.partition("::")[0] in reach), key=self._cost),
-        ]
+        """Return the tests that an edit meets, those first that are likeliest to catch it, of these the cheapest.
 
-    def _cost(self, test: str) -> tuple[float, str]:
-        return self.seconds[test], test
+        They are those that come by, then the rest of their files and those that import the module, the golden outputs,
+        which the gate always compares, and what else is in the gate's reach.
+        """
+        visits = self.visits.get(number, set())
+        near = {test.partition("::")[0] for test in visits}
+        reach = set(gate.choose([fault.path]).files)
+        near |= {file for file in reach if module_name(ROOT / fault.path) in gate.read_test(file).modules}
+
+        def rank(test: str) -> int:
+            file = test.partition("::")[0]
+            return 0 if test in visits else 1 if file in near else 2 if file in ALWAYS else 3 if file in reach else 4
+
+        ranked = sorted((rank(test), self.seconds[test], test) for test in self.seconds)
+        return [test for place, _, test in ranked if place < 4]
 
 
 def measure(scratch: Scratch, faults: Sequence[PlantedFault], place: Path) -> Coverage:
