@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from functools import partial
 from pathlib import Path
@@ -38,6 +38,7 @@ from skill_health import __version__
 from skill_health.bench.http import client
 from skill_health.cli import main
 from skill_health.effectiveness.sandbox import _in_process, _run
+from skill_health.page.drawing import draw
 from skill_health.root import root as root_command
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -61,7 +62,7 @@ MASKS = tuple(
 # Whose names are not kept one by one, and what is not kept at all.
 MANY = re.compile(r"(?<![\w-])(trials|streams|states|build/atif|\.git)/.*")
 LEFT_OUT = re.compile(
-    rf"{MANY.pattern}|(?:^|/)(?:skills|tasks|registries)/|\battempts\.jsonl$|\.(?:svg|html|eval|gz)$|^shard-\d\.json$"
+    rf"{MANY.pattern}|(?:^|/)(?:skills|tasks|registries)/|\battempts\.jsonl$|\.(?:svg|eval|gz)$|/[^/]*\.html$|^shard-\d\.json$"
     r"|^build/[^d][^/]*/(?!README)"
 )
 # What no name of a file needs.
@@ -136,6 +137,8 @@ def play(part: Mapping[str, Any], place: Path, collection: Path | None = None) -
             stack.enter_context(patch.object(module, "output_of", partial(_timed, module.output_of)))
         clock = SimpleNamespace(perf_counter=lambda: 0.0, monotonic=time.monotonic)
         stack.enter_context(patch.object(client, "time", clock))
+        pictures: dict[str, None] = {}
+        stack.enter_context(patch.object(draw, "compile_all", partial(_note_pictures, pictures)))
         if collection:
             ignored = shutil.ignore_patterns(".git", "reports", "__pycache__", "rotten")
             shutil.copytree(collection, work, ignore=ignored, symlinks=True)
@@ -160,7 +163,16 @@ def play(part: Mapping[str, Any], place: Path, collection: Path | None = None) -
         for path in _first_of_kind(written):
             # No file system refuses such a name.
             made[f"written/{re.sub('[<>]', '', _mask(path, place))}"] = _mask(_shorten(work / path), place)
+        for number, spec in enumerate(pictures, 1):
+            made[f"pictures/{number:02}.json"] = json.dumps(json.loads(spec), indent=1, ensure_ascii=False) + "\n"
     return _name_same(made)
+
+
+def _note_pictures(noted: dict[str, None], specs: Iterable[str]) -> dict[str, tuple[str, str, str]]:
+    """Keep what would be drawn: drawing takes long, and is tested elsewhere."""
+    every = list(specs)
+    noted |= dict.fromkeys(every)
+    return dict.fromkeys(every, ("400", "200", ""))
 
 
 def _first_of_kind(paths: Sequence[str]) -> Iterator[str]:
@@ -174,7 +186,11 @@ def _first_of_kind(paths: Sequence[str]) -> Iterator[str]:
 
 def _shorten(path: Path) -> str:
     """The text of a file, but of the lines of records only the first ones."""
-    lines = io.StringIO(path.read_bytes().decode("utf-8", "backslashreplace"), newline="").readlines()
+    text = path.read_bytes().decode("utf-8", "backslashreplace")
+    if path.suffix == ".html":  # a tag a line, without what stands in files of its own
+        text = re.sub(r"(?s)(<(style|script)\b[^>]*>).*?(</\2>)", r"\1\3", text)
+        text = re.sub(r"\s*(<[^>]*>)\s*", r"\n\1\n", text).replace("\n\n", "\n")
+    lines = io.StringIO(text, newline="").readlines()
     kept = lines[:ROWS] if path.suffix == ".jsonl" else lines
     return "".join(kept) + (f"... {len(lines) - len(kept)} more lines\n" if len(kept) < len(lines) else "")
 
