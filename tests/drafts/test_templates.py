@@ -47,6 +47,8 @@ def phrases(description: str, body: str = "") -> list[tuple[str, str]]:
         ("Use when the user wants to improve their agents", []),
         ("Use when migrating the whole billing database of a large customer to another region.", []),
         ("Model ids, pricing, style guidelines.", []),
+        ("Use when the list names old lists and sorts pages.", []),
+        ("Pages: reports figures, reads lists.", []),
     ],
 )  # fmt: skip
 def test_what_a_description_says_is_found_as_it_would_be_asked_for(
