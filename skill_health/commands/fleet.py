@@ -74,7 +74,7 @@ def command(
             task, folder, gate, clock.time_ns(), lambda name: echo(f"linting {clean(name)}\n", err=True)
         )
         written = _write(outcome, folder, no_page, no_script)
-        append_run(outcome.line, folder)
+        append_run(outcome.line, outcome.earlier, folder)
     _show(outcome, written, format_)
     return outcome.exit_code
 

@@ -6,14 +6,12 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
 from msgspec.structs import replace
 
 from skill_health import __version__
 from skill_health.core.errors import ABORTED, CLEAN, FINDINGS, SkillHealthError
 from skill_health.core.strict_json import escape_surrogates
-from skill_health.documents._history import HistoryTail
 from skill_health.documents.fleet_file import FleetFile, FleetGate
 from skill_health.documents.fleet_line import FleetEntry, FleetLine, FleetStatus
 from skill_health.documents.fleet_run import (
@@ -39,7 +37,7 @@ from skill_health.fleet.compare import (
     sum_counts,
 )
 from skill_health.fleet.seen import FoundRepository, find_repositories, is_same
-from skill_health.fleet.states import HISTORY, StateStore
+from skill_health.fleet.states import StateStore, read_runs
 from skill_health.fleet.waivers import WaivedState, apply_waivers, judge_waivers
 from skill_health.rules._api import Severity
 from skill_health.text.numbers import count
@@ -94,26 +92,26 @@ def run_fleet(task: FleetTask, reports: str, gate: FleetGate, now: int, tell: Ca
     """Check a fleet; the caller holds the lock of the folder of its reports.
 
     Nothing is written but the state of each repository, as soon as it is known. `now` is the time in nanoseconds, and
-    `tell` is called with the name of each repository that is linted. Raises UsageError where a state cannot be written.
+    `tell` is called with the name of each repository that is linted. Raises UsageError if what is known of them is
+    there and cannot be read, before anything is written, and if a state cannot be written.
     """
-    marks = {"schema": FleetLine.ID}
-    tail = HistoryTail(reports, HISTORY, FleetLine, marks, lambda _: True)
-    lines = tuple(reversed(list(islice(tail, RUNS))))
+    lines, problems = read_runs(reports, RUNS)
     store, fleet = StateStore(reports), task.fleet
+    store.check()
     found = find_repositories(fleet, task.file, os.path.realpath(reports), task.profile, now)
-    checked = [_check(task, each, store, lines, tell) for each in found]
+    checked = [_recall(each, store, lines) for each in found]
+    for each in checked:
+        _check(task, each, store, tell)
     day = task.as_of.isoformat()
     for each in checked:
         if each.state:
             each.waived = apply_waivers(each.name, each.state, fleet.waiver, day)
-    run = _build_record(task, checked, gate, tail.problems)
+    run = _build_record(task, checked, gate, problems)
     return FleetOutcome(run, _line(run, checked), lines)
 
 
-def _check(
-    task: FleetTask, found: FoundRepository, store: StateStore, lines: Sequence[FleetLine], tell: Callable[[str], None]
-) -> CheckedRepository:
-    """What is known of a repository now: from before where it is what it was, else from linting it."""
+def _recall(found: FoundRepository, store: StateStore, lines: Sequence[FleetLine]) -> CheckedRepository:
+    """A repository with what is known of it from before."""
     name = found.listed.name
     each = CheckedRepository(found, "failed", error=found.error)
     each.earlier = tuple(
@@ -124,8 +122,14 @@ def _check(
     each.key = each.last.repositories[name].state or "" if each.last else ""
     each.before = store.read(name, each.key) if each.key else None
     each.lost = bool(each.key) and each.before is None
+    return each
+
+
+def _check(task: FleetTask, each: CheckedRepository, store: StateStore, tell: Callable[[str], None]) -> None:
+    """Find out what a repository is now: what it was, if it has not changed, else from linting it."""
+    found, name = each.found, each.name
     if found.error:
-        return each
+        return
     day = task.as_of.isoformat()
     if each.before and is_same(found, each.before, day):
         each.status, each.state = "unchanged", each.before
@@ -133,20 +137,18 @@ def _check(
             # By now the times of all files tell: next time none is read.
             each.state = replace(each.before, seen=replace(found.seen, day=each.before.seen.day))
             each.key = store.save(name, each.state)
-        return each
-    finished = (state for key in store.keys(name) if key != each.key and (state := store.read(name, key)))
-    each.state = next((state for state in finished if is_same(found, state, day)), None)
+        return
+    each.state = next((state for state in store.finished(name, each.key) if is_same(found, state, day)), None)
     try:
         if each.state is None:
             tell(name)
             each.state = check_repository(task, found)
-        each.status = "checked"
-        each.key = store.save(name, each.state)
     except SkillHealthError as error:
         each.error = str(error)
     except OSError as error:
         each.error = f"cannot read {error.filename or name}: {error.strerror or error}"
-    return each
+    else:
+        each.status, each.key = "checked", store.save(name, each.state)
 
 
 def _build_record(

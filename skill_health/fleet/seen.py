@@ -11,7 +11,7 @@ from skill_health import __version__
 from skill_health.config.load import users_file
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import AbortedError, SkillHealthError, UsageError
-from skill_health.core.files import blake2b, open_regular, read_small, read_whole
+from skill_health.core.files import blake2b, open_regular, read_whole
 from skill_health.core.git import read_head_commit
 from skill_health.discovery.roots import exclude_file
 from skill_health.discovery.tracked import tracked_skills
@@ -45,9 +45,9 @@ def find_repositories(fleet: FleetFile, file: str, reports: str, profile: str, n
     """Look at every repository, several at once, in the order of their names.
 
     `reports` is the folder of the reports (absolute and real), `now` the time in nanoseconds. What cannot be reached
-    has an error.
+    has an error. Raises UsageError if the user's own settings cannot be read.
     """
-    shared = _digest(__version__.encode(), rules_digest().encode(), profile.encode(), read_small(users_file()) or b"")
+    shared = _digest(__version__.encode(), rules_digest().encode(), profile.encode(), _read_users_settings())
 
     def look(listed: ListedRepository) -> FoundRepository:
         found = FoundRepository(listed, reports)
@@ -61,6 +61,16 @@ def find_repositories(fleet: FleetFile, file: str, reports: str, profile: str, n
     every = sorted(fleet.repository, key=lambda each: each.name)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return list(pool.map(look, every))
+
+
+def _read_users_settings() -> bytes:
+    path = users_file()
+    try:
+        return read_whole(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return b""
+    except OSError as error:  # taken for absent, they would be others than before, and nothing would be compared
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
 
 
 def _look(found: FoundRepository, fleet: FleetFile, file: str, shared: str, now: int) -> FoundRepository:

@@ -6,17 +6,21 @@ finished when it was killed; the next run finds it, and what the line names is s
 
 from __future__ import annotations
 
+import errno
 import os
 import re
-from collections.abc import Iterable, Iterator
+import stat
+from collections.abc import Iterable
 from contextlib import suppress
+from itertools import islice
 
 import msgspec
 from msgspec import structs
 
 from skill_health.core.errors import UsageError
-from skill_health.core.files import blake2b, read_limited, replace_file
+from skill_health.core.files import blake2b, is_there, open_regular, read_limited, replace_file
 from skill_health.core.history import append_history
+from skill_health.documents._history import HistoryTail
 from skill_health.documents._record import decode_record, record_values
 from skill_health.documents.fleet_line import FleetLine
 from skill_health.documents.fleet_state import FleetState, SeenRepository
@@ -34,23 +38,43 @@ class StateStore:
     def __init__(self, reports: str) -> None:
         self.folder = os.path.join(reports, FOLDER)
 
-    def read(self, name: str, key: str) -> FleetState | None:
-        """A state of a repository; None where its file is gone, or does not hold what it was named for."""
+    def check(self) -> None:
+        """Raise UsageError if it cannot be known which states there are."""
         try:
-            data = read_limited(self._path(name, key), _MOST, links=False)
+            self._files()
+        except OSError as error:
+            raise UsageError(f"cannot read {self.folder}: {error.strerror or error}") from None
+
+    def read(self, name: str, key: str) -> FleetState | None:
+        """A state of a repository; None if there is no such file, or if it does not hold what it was named for.
+
+        Raises UsageError for a file that cannot be read: to take it for absent would accept every regression since.
+        """
+        path = self._path(name, key)
+        try:
+            data = read_limited(path, _MOST, links=False)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
+        try:
             state = decode_record(data, FleetState) if data is not None else None
-        except (OSError, ValueError):
+        except ValueError:
             return None
         return state if state and _hash(state) == key else None
 
-    def keys(self, name: str) -> list[str]:
-        """The keys of all states of a repository that have a file, in order."""
-        return [key for other, key in self._files() if other == name]
+    def finished(self, name: str, known: str) -> Iterable[FleetState]:
+        """The states of a repository but the `known` one, of runs that were killed. What is no state is passed over."""
+        with suppress(OSError):
+            for key in (key for other, key in self._files() if other == name and key != known):
+                with suppress(UsageError):
+                    if state := self.read(name, key):
+                        yield state
 
     def save(self, name: str, state: FleetState) -> str:
         """Write a state, so that it is there also when the power fails now. Returns its key.
 
-        Raises UsageError where it cannot be written.
+        Raises UsageError if it cannot be written.
         """
         key = _hash(state)
         path = self._path(name, key)
@@ -61,24 +85,34 @@ class StateStore:
             raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
         return key
 
-    def prune(self, kept: Iterable[tuple[str, str]]) -> None:
-        """Remove all states but these."""
-        keep = set(kept)
-        for name, key in list(self._files()):
-            if (name, key) not in keep:
-                with suppress(OSError):
-                    os.unlink(self._path(name, key))
+    def prune(self, kept: Iterable[tuple[str, str]], named: Iterable[tuple[str, str]]) -> None:
+        """Remove the files that we wrote, but for those `kept`: the ones that a history `named`, and all sound states.
+
+        What else there is stays, and so does what is no regular file.
+        """
+        keep, ours = set(kept), set(named)
+        with suppress(OSError):
+            for name, key in self._files():
+                with suppress(OSError, UsageError):
+                    if (name, key) not in keep and ((name, key) in ours or self.read(name, key)):
+                        _remove_file(self._path(name, key))
 
     def _path(self, name: str, key: str) -> str:
         return os.path.join(self.folder, f"{name}@{key}.json")
 
-    def _files(self) -> Iterator[tuple[str, str]]:
+    def _files(self) -> list[tuple[str, str]]:
         try:
             names = sorted(os.listdir(self.folder))
-        except OSError:
-            return
-        for found in filter(None, map(_FILE.fullmatch, names)):
-            yield found[1], found[2]
+        except FileNotFoundError:
+            if is_there(self.folder, links=False):
+                raise OSError(errno.ENOTDIR, "it is a symbolic link that leads nowhere") from None
+            return []
+        return [(found[1], found[2]) for found in filter(None, map(_FILE.fullmatch, names))]
+
+
+def _remove_file(path: str) -> None:
+    if stat.S_ISREG(os.lstat(path).st_mode):
+        os.unlink(path)
 
 
 def _hash(state: FleetState) -> str:
@@ -87,10 +121,33 @@ def _hash(state: FleetState) -> str:
     return str(blake2b(msgspec.json.encode(told, order="sorted"), digest_size=16).hexdigest())
 
 
-def append_run(line: FleetLine, reports: str) -> None:
+def read_runs(reports: str, most: int) -> tuple[tuple[FleetLine, ...], tuple[str, ...]]:
+    """The latest lines of the history, oldest first, and what is damaged in it.
+
+    Raises UsageError if the history is there and cannot be read, or is no regular file.
+    """
+    path = os.path.join(reports, HISTORY)
+    try:
+        os.close(open_regular(path, links=False))
+    except FileNotFoundError:
+        return (), ()
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
+    tail = HistoryTail(reports, HISTORY, FleetLine, {"schema": FleetLine.ID}, lambda _: True)
+    lines = tuple(reversed(list(islice(tail, most))))
+    if tail.unreadable:
+        raise UsageError(tail.unreadable.replace(HISTORY, path))
+    return lines, tail.problems
+
+
+def append_run(line: FleetLine, earlier: Iterable[FleetLine], reports: str) -> None:
     """Append the line that makes a run count, and remove the states that no line needs any longer.
 
-    Raises UsageError where the history cannot be written.
+    Raises UsageError if the history cannot be written.
     """
     append_history(os.path.join(reports, HISTORY), record_values(line))
-    StateStore(reports).prune((name, entry.state) for name, entry in line.repositories.items() if entry.state)
+    StateStore(reports).prune(_named_by([line]), _named_by(earlier))
+
+
+def _named_by(lines: Iterable[FleetLine]) -> set[tuple[str, str]]:
+    return {(name, entry.state) for line in lines for name, entry in line.repositories.items() if entry.state}

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import signal
+import socket
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -364,6 +369,166 @@ def test_a_state_that_is_lost_or_damaged_costs_the_comparison_and_says_so(two: A
     assert found["change"] is None and found["incomparable"]
     assert any(note.startswith("fruit: ") for note in two.record()["notes"])
     assert two.of("stones")["findings"]["change"] is not None
+
+
+HISTORY = "skill-health-fleet-history.jsonl"
+
+
+def state_of(two: Any) -> Path:
+    return next((two.reports / "states").glob("fruit@*"))
+
+
+def make_socket(place: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(os.path.relpath(place))
+
+
+def make_device(place: Path) -> None:
+    try:
+        os.mknod(place, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+    except PermissionError:
+        pytest.skip("only root makes devices")
+
+
+NODES: dict[str, Callable[[Path], object]] = {
+    "pipe": lambda place: os.mkfifo(place),
+    "socket": make_socket,
+    "device": make_device,
+    "folder": lambda place: place.mkdir(),
+    "dangling link": lambda place: place.symlink_to("gone"),
+    "link to a file": lambda place: place.symlink_to("../../../fleet.toml"),
+    "link to itself": lambda place: place.symlink_to(place.name),
+}
+UNREADABLE: dict[str, Callable[[Any], Path]] = {
+    "a state": state_of,
+    "the folder of the states": lambda two: two.reports / "states",
+    "the history": lambda two: two.reports / HISTORY,
+}
+
+
+def looks(folder: Path) -> dict[str, tuple[int, int]]:
+    """What is below a folder, as the file system tells: to write a file anew is to make another one."""
+    return {
+        entry.path: (entry.inode(), entry.stat(follow_symlinks=False).st_mtime_ns)
+        for place in (folder, folder / "states")
+        if os.path.isdir(place)
+        for entry in os.scandir(place)
+        if entry.name != "states"
+    }
+
+
+def refuses(two: Any, place: Path) -> None:
+    """A worse fleet is not accepted, nothing is written, and one line names the file."""
+    break_name(two.root / "fruit", "plums")
+    before = looks(two.reports)
+    done = two.run(day=2)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert done.stderr.startswith(f"skill-health: error: cannot read {place}: ")
+    assert looks(two.reports) == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nodes as Linux has them")
+@pytest.mark.parametrize(
+    ("what", "node"),
+    [(what, node) for what in UNREADABLE for node in NODES if (what, node) != ("the folder of the states", "folder")],
+)
+def test_what_is_in_place_of_what_was_known_is_not_nothing(
+    what: str, node: str, two: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = UNREADABLE[what](two)
+    place.rename(two.root / "kept")
+    monkeypatch.chdir(place.parent)
+    NODES[node](place)
+    refuses(two, place)
+    place.rmdir() if node == "folder" else place.unlink()
+    (two.root / "kept").rename(place)
+    assert two.run(day=2).returncode == 1  # what was new before it failed is new still
+
+
+class BadPlace:
+    """One path cannot be looked at, opened, or read."""
+
+    def __init__(self, place: Path, number: int) -> None:
+        self.place, self.number, self.handles = str(place), number, set[int]()
+
+    def fail(self, real: Callable[..., Any], place: Any, *rest: Any, **more: Any) -> Any:
+        if place in (self.place, *self.handles):
+            raise OSError(self.number, os.strerror(self.number), self.place)
+        return real(place, *rest, **more)
+
+    def open(self, real: Callable[..., int], place: Any, *rest: Any, **more: Any) -> int:
+        handle = real(place, *rest, **more)
+        (self.handles.add if place == self.place else self.handles.discard)(handle)
+        return handle
+
+
+FAILS = [
+    ("a state", ["stat", "lstat"]), ("a state", ["open"]), ("a state", ["read"]),
+    ("the folder of the states", ["listdir"]),
+    ("the history", ["stat", "lstat"]), ("the history", ["open"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EACCES])
+@pytest.mark.parametrize(("what", "calls"), FAILS)
+def test_what_cannot_be_read_is_not_nothing(
+    what: str, calls: list[str], number: int, two: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = UNREADABLE[what](two)
+    bad = BadPlace(place, number)
+    with monkeypatch.context() as patch:
+        if calls == ["read"]:
+            patch.setattr(os, "open", partial(bad.open, os.open))
+        for name in calls:
+            patch.setattr(os, name, partial(bad.fail, getattr(os, name)))
+        refuses(two, place)
+    assert two.run(day=2).returncode == 1
+
+
+def test_settings_of_the_user_that_cannot_be_read_are_no_others(
+    two: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "settings/skill-health/config.toml"
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
+    place.mkdir(parents=True)
+    refuses(two, place)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nodes as Linux has them")
+def test_what_is_no_state_of_ours_is_left_alone(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = two.reports / "states"
+    monkeypatch.chdir(folder)
+    for number, make in enumerate(NODES.values()):
+        for whose in ("fruit", "other"):
+            make(folder / f"{whose}@{number:032}.json")
+    before = {path: info for path, info in looks(folder).items() if "@000" in path}
+    assert len(before) == 2 * len(NODES)
+    old = next(each for each in folder.glob("fruit@*") if "@000" not in each.name)
+    break_name(two.root / "fruit", "plums")
+    assert two.run(day=2).returncode == 1
+    assert {path: info for path, info in looks(folder).items() if "@000" in path} == before
+    assert not old.exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nodes as Linux has them")
+@pytest.mark.parametrize("node", NODES)
+def test_a_state_takes_the_place_of_no_node(node: str, two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    skill = two.root / "fruit/skills/plums/SKILL.md"
+    before = skill.read_bytes()
+    append(skill, BROKEN)
+    two.run(day=2)
+    place = state_of(two)
+    skill.write_bytes(before)
+    two.run(day=3)
+    assert not place.exists()
+    monkeypatch.chdir(place.parent)
+    NODES[node](place)
+    info = place.lstat()
+    append(skill, BROKEN)
+    done = two.run(day=2)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"cannot write {place}: " in done.stderr
+    assert place.lstat() == info and len(two.history()) == 3
 
 
 def test_a_torn_line_of_the_history_is_told_and_passed_over(two: Any) -> None:

@@ -367,7 +367,8 @@ def test_copies_near_copies_and_namesakes() -> None:
 def test_a_state_is_read_as_it_was_written_and_not_when_it_is_damaged(tmp_path: Path) -> None:
     store = StateStore(str(tmp_path))
     key = store.save("home", STATE)
-    assert store.read("home", key) == STATE and store.keys("home") == [key] and store.keys("other") == []
+    assert store.read("home", key) == STATE and list(store.finished("home", "")) == [STATE]
+    assert not [*store.finished("home", key), *store.finished("other", "")]
     place = next((tmp_path / "states").iterdir())
     data = place.read_bytes()
     for damaged in (
@@ -383,12 +384,19 @@ def test_a_state_is_read_as_it_was_written_and_not_when_it_is_damaged(tmp_path: 
     assert store.read("home", "0" * 32) is None
 
 
-def test_only_states_that_no_line_names_are_removed_and_no_other_file(tmp_path: Path) -> None:
-    store = StateStore(str(tmp_path))
+def test_only_states_that_we_wrote_and_no_line_names_are_removed(tmp_path: Path) -> None:
+    store, folder = StateStore(str(tmp_path)), tmp_path / "states"
     keys = [store.save(name, STATE) for name in ("a", "a-b", "a.b")]
-    (tmp_path / "states/notes.txt").write_text("mine", encoding="utf-8")
-    store.prune([("a-b", keys[1])])
-    assert sorted(each.name for each in (tmp_path / "states").iterdir()) == sorted([f"a-b@{keys[1]}.json", "notes.txt"])
+    (folder / f"c@{keys[0]}.json").write_text("of an earlier version", encoding="utf-8")
+    kept = {"notes.txt", f"d@{keys[0]}.json", f"a@{'1' * 32}.json"}
+    for name in kept:
+        (folder / name).write_text("mine", encoding="utf-8")
+    links = {f"a@{'2' * 32}.json": f"a-b@{keys[1]}.json", f"a@{'3' * 32}.json": "gone"}
+    for name, to in links.items():
+        (folder / name).symlink_to(to)
+    named = [("c", keys[0]), ("a", "2" * 32), ("a", "3" * 32), ("gone", keys[0])]
+    store.prune([("a-b", keys[1])], named)
+    assert {each.name for each in folder.iterdir()} == {f"a-b@{keys[1]}.json", *kept, *links}
 
 
 def test_the_schema_of_the_file_says_what_is_read(tmp_path: Path) -> None:
