@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
@@ -128,6 +129,61 @@ def test_a_device_is_no_folder(words: str, node: Node, called: Called) -> None:
     code, _, err = called(*words.replace("NODE", str(node.place)).split())
     told = [line for line in err.splitlines() if line.startswith("skill-health: error: ")]
     assert (code, len(told), str(node.place) in told[0]) == (2, 1, True)
+
+
+NO_FOLDERS: dict[str, Callable[[Path], object]] = {
+    "pipe": os.mkfifo,
+    "file": lambda place: place.touch(),
+    "dangling link": lambda place: place.symlink_to("gone"),
+}
+
+
+@pytest.mark.parametrize("name", ["rep", "rep/router"])
+@pytest.mark.parametrize("kind", NO_FOLDERS)
+def test_what_is_no_folder_takes_no_runs(kind: str, name: str, root: Path, called: Called) -> None:
+    place = root / name
+    place.parent.mkdir(exist_ok=True)
+    NO_FOLDERS[kind](place)
+    before = place.lstat().st_ino
+    code, out, err = called("router", "run", *ROUTER.split(), "--out", "rep")
+    told = err.splitlines()[1:]  # after what was read of the prompts
+    assert (code, out, len(told), place.lstat().st_ino) == (2, "", 1, before)
+    assert f" in {name}: it is " in told[0]
+
+
+@pytest.mark.parametrize("name", ["rep", "rep/router"])
+def test_a_folder_that_cannot_be_read_takes_no_runs(
+    name: str, root: Path, monkeypatch: pytest.MonkeyPatch, called: Called
+) -> None:
+    (root / "rep/router").mkdir(parents=True)
+    real = os.listdir
+
+    def listed(folder: str) -> list[str]:
+        if os.path.abspath(folder) == str(root / name):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), folder)
+        return real(folder)
+
+    monkeypatch.setattr(os, "listdir", listed)
+    code, out, err = called("router", "run", *ROUTER.split(), "--out", "rep")
+    assert (code, out, err.splitlines()[1:]) == (2, "", [f"skill-health: error: cannot read {name}: Permission denied"])
+    assert not real("rep/router")
+
+
+def test_a_folder_that_may_not_be_entered_takes_no_runs(
+    root: Path, monkeypatch: pytest.MonkeyPatch, called: Called
+) -> None:
+    (root / "rep/router").mkdir(parents=True)
+    real = os.stat
+
+    def look(place: str, **more: bool) -> os.stat_result:
+        if "rep/router/" in str(place):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), place)
+        return real(place, **more)
+
+    monkeypatch.setattr(os, "stat", look)
+    code, out, err = called("router", "run", *ROUTER.split(), "--out", "rep")
+    assert (code, out, len(err.splitlines())) == (2, "", 2)
+    assert "cannot find out which runs there are in" in err
 
 
 def test_a_device_is_no_baseline(root: Path, tmp_path: Path, called: Called) -> None:

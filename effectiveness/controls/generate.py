@@ -7,11 +7,13 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 
+from skill_health.bench.run_folder import TEMPORARY, growing_folder
 from skill_health.core.errors import UsageError
-from skill_health.core.files import is_there
+from skill_health.core.files import is_there, kind_of
 from skill_health.core.plugins import plugin_names
 from skill_health.documents._targets import NO_SKILL
 from skill_health.effectiveness import controls
@@ -73,23 +75,30 @@ def generate_controls(target: str, count: int, seed: int, irrelevant: Sequence[s
 
     Templates and levels alternate, and so do the names of `irrelevant` skills. It is all written at once or not at all.
 
-    Raises UsageError for a folder that holds something, or a number out of range.
+    Raises UsageError for a folder that holds something or cannot be written, or a number out of range.
     """
     if not 1 <= count <= MOST:
         raise UsageError(f"--count is from 1 to {MOST}, not {count}")
-    if is_there(target, links=False) and (not os.path.isdir(target) or os.listdir(target)):
-        raise UsageError(f"{target} is there already and not empty: name another folder")
-    target = os.path.abspath(target)
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    scratch = tempfile.mkdtemp(prefix=".controls-", dir=os.path.dirname(target))
+    kind = kind_of(target)
     try:
-        ids = [_write(scratch, number, seed, irrelevant) for number in range(1, count + 1)]
-        os.chmod(scratch, 0o755)
-        os.rename(scratch, target)
-    except BaseException:
-        shutil.rmtree(scratch, ignore_errors=True)
-        raise
-    return ids
+        if is_there(target, links=False) and (kind != "folder" or os.listdir(target)):
+            raise UsageError(f"{target} is there already and not empty: name another folder")
+        with (_filled_folder if kind == "folder" else growing_folder)(target) as half:
+            return [_write(half, number, seed, irrelevant) for number in range(1, count + 1)]
+    except OSError as error:
+        raise UsageError(f"cannot write {target}: {error.strerror or error}") from error
+
+
+@contextmanager
+def _filled_folder(target: str) -> Iterator[str]:
+    """A folder within an empty one, which stays what it is and gets what is put there in the end. Raises OSError."""
+    half = tempfile.mkdtemp(prefix=TEMPORARY, dir=target)
+    try:
+        yield half
+        for name in sorted(os.listdir(half)):
+            os.rename(os.path.join(half, name), os.path.join(target, name))
+    finally:
+        shutil.rmtree(half, ignore_errors=True)
 
 
 def _write(folder: str, number: int, seed: int, irrelevant: Sequence[str]) -> str:

@@ -28,7 +28,7 @@ from skill_health.bench.manifest import differences, identity
 from skill_health.bench.redact import redacted
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import SkillHealthError, UsageError
-from skill_health.core.files import is_there, may_be_file, open_binary, sync_folder
+from skill_health.core.files import here, is_there, may_be_file, open_binary, sync_folder
 from skill_health.core.validation import problems
 from skill_health.discovery.changes import Revision, read_revision
 from skill_health.discovery.roots import stay_inside
@@ -123,7 +123,7 @@ def find_place(
 
     Runs are alike if they ask the same, whenever they do. A run is over when each of its calls has a result, even if
     that is missing data: to ask that again, name the run. A shard has a folder of its own. Raises UsageError if
-    the named run is a different one, or if a manifest is damaged.
+    the named run is a different one, if a manifest is damaged, or if it cannot be known which runs there are.
     """
     safe: dict[str, Any] = json.loads(redacted(to_json(manifest), secrets))
     others = _others(kind, safe, shard)
@@ -136,7 +136,7 @@ def find_place(
             raise UsageError(f"{folder} is not shard {shard} of its run: its name would end in {shard.suffix}")
         return RunLocation(folder, kind, safe, stored, _done(kind, folder, stored), others)
     mark = f"{identity(safe)[:8]}{shard.suffix if shard else ''}"
-    runs = runs_folder(reports, kind.name)
+    runs = open_runs_folder(reports, kind.name)
     for name in () if anew else run_ids(reports, kind.name):
         folder = os.path.join(runs, name)
         if name.endswith(f"-{mark}") and (begun := _unfinished(kind, folder, safe)) is not None:
@@ -157,10 +157,14 @@ def _others(kind: Kind, manifest: Record, shard: Shard | None) -> frozenset[Key]
 def new_name(runs: str, time: datetime, mark: str) -> str:
     """A name that no run has; of names from one second, the later sorts after the earlier.
 
-    A folder without a manifest belongs to a process that was killed before the run began.
+    A folder without a manifest belongs to a process that was killed before the run began. Raises UsageError if what is
+    there cannot be looked at.
     """
     names = (f"{time:%Y%m%dT%H%M%SZ}{more}-{mark}" for more in ("", *(f".{number}" for number in range(2, 1000))))
-    return next(name for name in names if not is_there(os.path.join(runs, name, MANIFEST)))
+    for name in names:
+        if not is_there(os.path.join(runs, name, MANIFEST)):
+            return name
+    raise UsageError(f"cannot find out which runs there are in {runs}")
 
 
 def _stored(kind: Kind, folder: str, now: Record) -> tuple[dict[str, Any], list[str]]:
@@ -219,6 +223,25 @@ LAST = "last"
 def runs_folder(reports: str, kind: str) -> str:
     """Where the runs of a kind are in a folder of reports. Raises UsageError where a link leads out of that."""
     return stay_inside(os.path.join(reports, kind), reports)
+
+
+def open_runs_folder(reports: str, kind: str) -> str:
+    """Where a new run of a kind goes. Raises UsageError if its folder, or that of the reports, is none or unreadable.
+
+    To take what cannot be read for empty would begin anew a run that stopped early, and pay for it again.
+    """
+    runs = runs_folder(reports, kind)
+    for folder in (reports, runs):
+        try:
+            os.listdir(folder)
+        except FileNotFoundError:
+            if is_there(folder, links=False):
+                raise UsageError(f"cannot keep runs in {here(folder)}: it is a link that leads nowhere") from None
+        except NotADirectoryError:
+            raise UsageError(f"cannot keep runs in {here(folder)}: it is not a folder") from None
+        except OSError as error:
+            raise UsageError(f"cannot read {here(folder)}: {error.strerror or error}") from None
+    return runs
 
 
 def folder_named(name: str) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -79,6 +82,34 @@ def test_nothing_is_replaced(tmp_path: Path) -> None:
         with pytest.raises(UsageError):
             generate_controls(str(target), count, 1, [])
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
+def test_an_empty_folder_stays_what_it_is(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real").chmod(0o2770)
+    (tmp_path / "link").symlink_to("real")
+    for target in ("real", "link"):
+        before = (tmp_path / "real").stat()
+        generate_controls(str(tmp_path / target), 2, 1, [])
+        after = (tmp_path / "real").stat()
+        assert (after.st_ino, after.st_mode) == (before.st_ino, before.st_mode)
+        assert len(list((tmp_path / "real").iterdir())) == 2
+        for each in (tmp_path / "real").iterdir():
+            shutil.rmtree(each)
+    assert (tmp_path / "link").is_symlink()
+
+
+def test_a_folder_that_takes_nothing_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "real").mkdir()
+
+    def fail(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    for name in ("listdir", "mkdir", "rename"):
+        with monkeypatch.context() as patch, pytest.raises(UsageError, match="real: Permission denied"):
+            patch.setattr(os, name, fail)
+            generate_controls(str(tmp_path / "real"), 1, 1, [])
+        assert not list((tmp_path / "real").iterdir())
 
 
 def pooled(runs: int, tasks: int, bias: int = 0) -> EffectValidation:

@@ -19,8 +19,8 @@ from skill_health.bench.run_folder import (
     folder_named,
     growing_folder,
     new_name,
+    open_runs_folder,
     read_checked_manifest,
-    runs_folder,
 )
 from skill_health.core.errors import AbortedError, UsageError
 from skill_health.core.files import here, kind_of
@@ -75,7 +75,7 @@ def merge_shards(
     order = list(kind.keys(first.manifest))
     results = _join_results(shards, set(order))
     created = min(str(each.manifest["created"]) for each in shards)
-    runs = runs_folder(reports, kind.name)
+    runs = open_runs_folder(reports, kind.name)
     mark = identity(first.manifest)[:8]
     place = os.path.join(runs, new_name(runs, datetime.fromisoformat(created), mark))
     try:
