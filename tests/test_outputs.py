@@ -186,6 +186,61 @@ def test_a_folder_that_may_not_be_entered_takes_no_runs(
     assert "cannot find out which runs there are in" in err
 
 
+@pytest.mark.parametrize("name", ["skill-health.toml", ".pre-commit-config.yaml", ".github/workflows/skill-health.yml"])
+@pytest.mark.parametrize("kind", [stat.S_IFCHR, stat.S_IFIFO])
+def test_what_is_set_up_replaces_no_node(name: str, kind: int, root: Path, tmp_path: Path, called: Called) -> None:
+    node = make_node(tmp_path / "nodes/node", kind)
+    (root / name).parent.mkdir(parents=True, exist_ok=True)
+    node.rename(root / name)
+    code, out, err = called("init", "--force", "--workflow")
+    assert (code, out, err.count("\n"), name in err, "not a regular file" in err) == (2, "", 1, True, True)
+    assert stat.S_IFMT((root / name).lstat().st_mode) == kind
+    assert sum(len(files) for place, _, files in os.walk(root) if ".git/" not in f"{place}/") == 3
+
+
+@pytest.mark.parametrize("name", ["drafts", "drafts/prompts"])
+@pytest.mark.parametrize("kind", NO_FOLDERS)
+def test_what_is_no_folder_takes_no_drafts(kind: str, name: str, root: Path, called: Called) -> None:
+    (root / name).parent.mkdir(exist_ok=True)
+    NO_FOLDERS[kind](root / name)
+    for words in (["draft", "prompts"], ["draft", "report"]):
+        code, out, err = called(*words)
+        assert code == 2, err
+        assert [out, *err.splitlines()][-1] == f"skill-health: error: {name} is not a folder"
+
+
+@pytest.mark.parametrize("form", ["json", "html", "md"])
+def test_the_reason_of_the_system_is_given(
+    form: str, root: Path, monkeypatch: pytest.MonkeyPatch, called: Called
+) -> None:
+    real = os.lstat
+
+    def look(place: str, **more: int) -> os.stat_result:
+        if place == "t0/f":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), place)
+        return real(place, **more)
+
+    monkeypatch.setattr(os, "lstat", look)
+    code, out, err = called("report", *DAY.split(), "--format", form, "--output", "t0/f")
+    assert (code, out, err) == (2, "", "skill-health: error: cannot write t0/f: Permission denied\n")
+    assert not (root / "t0").exists()
+
+
+def test_a_baseline_elsewhere_is_outside_of_the_repository(root: Path, tmp_path: Path, called: Called) -> None:
+    place = tmp_path / "known.json"
+    code, out, err = called("lint", "--write-baseline", "because", "--baseline", place)
+    assert (code, out, err.endswith("known.json is outside of the repository\n"), place.exists()) == (
+        2,
+        "",
+        True,
+        False,
+    )
+    (root / "link").symlink_to("..")
+    assert (
+        "link leads out" in (err := called("lint", "--baseline", "link/known.json")[2]) or "by a symbolic link" in err
+    )
+
+
 def test_a_device_is_no_baseline(root: Path, tmp_path: Path, called: Called) -> None:
     (root / "skill-health.toml").write_text('baseline = "nodes/known.json"\n')
     place = make_node(root / "nodes/known.json", stat.S_IFIFO)

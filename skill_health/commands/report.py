@@ -173,6 +173,12 @@ def _check(output: str, form: str) -> None:
 
     if os.path.isdir(output) or output.endswith(os.sep):
         raise UsageError(f"cannot write {output}: it is a folder; name a file, such as {os.path.join(output, PAGE)}")
+    try:
+        os.lstat(output)
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot write {output}: {getattr(error, 'strerror', None) or error}") from None
     if form == "html":
         from skill_health.core.files import foreign
         from skill_health.page.data.changes import read_page_file

@@ -84,8 +84,11 @@ def relative(place: str, root: str) -> str | None:
 
 
 def stay_inside(path: str, folder: str) -> str:
-    """The path, which lies below the folder by its name. Raises UsageError where a link on it leads out of that."""
+    """The path. Raises UsageError if it does not lie below the folder, by its name or because of a link on it."""
     if relative(os.path.realpath(path), os.path.realpath(folder)) is None:
+        if relative(os.path.abspath(path), os.path.abspath(folder)) is None:
+            what = "the repository" if is_there(os.path.join(folder, ".git"), links=False) else here(folder)
+            raise UsageError(f"{here(path)} is outside of {what}")
         raise UsageError(f"{here(path)} leads out of {here(folder)} by a symbolic link: remove the link")
     return path
 

@@ -27,7 +27,7 @@ from skill_health.bench.durable import replace as replace_durably
 from skill_health.bench.manifest import digest
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import AbortedError, UsageError
-from skill_health.core.files import blake2b, here, is_there, read_limited
+from skill_health.core.files import blake2b, here, is_there, kind_of, read_limited
 from skill_health.discovery.roots import stay_inside
 from skill_health.documents._draft import Draft, DraftJudge, DraftState, DraftVerdict
 from skill_health.documents._record import decode_record, record_values
@@ -55,18 +55,30 @@ def drafts_folder(root: str) -> str:
     return stay_inside(os.path.join(root, DRAFTS), git_top(root) or root)
 
 
+def _check_folder(place: str) -> None:
+    if is_there(place, links=False) and kind_of(place) not in ("folder", "unknown"):
+        raise UsageError(f"{clean(here(place))} is not a folder")
+
+
 def draft_path(root: str, draft: Draft) -> str:
     """Where a draft is kept."""
     return os.path.join(drafts_folder(root), _folder_of(type(draft)), f"{draft.id}.json")
 
 
 def read_drafts(root: str, kind: type[SomeDraft]) -> StoredDrafts[SomeDraft]:
-    """All drafts of a kind. Never raises for what a file holds; UsageError where the folder leads out by a link."""
+    """All drafts of a kind. Never raises for what a file holds.
+
+    Raises UsageError if the folder leads out by a link, is none, or cannot be read.
+    """
     folder = stay_inside(os.path.join(drafts_folder(root), _folder_of(kind)), root)
+    for place in (drafts_folder(root), folder):
+        _check_folder(place)
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(".json") and name[0] != ".")
-    except OSError:
+    except FileNotFoundError:
         names = []
+    except OSError as error:
+        raise UsageError(f"cannot read {clean(here(folder))}: {error.strerror or error}") from None
     found, problems = [], []
     for name in names[:_MOST_FILES]:
         try:
@@ -211,8 +223,9 @@ def _write(path: str, draft: Draft) -> None:
 
 @contextmanager
 def writing(root: str) -> Iterator[None]:
-    """Hold the lock on the drafts of a collection. Raises UsageError where another process has it."""
+    """Hold the lock on the drafts of a collection. Raises UsageError if another process has it, or it is no folder."""
     folder = drafts_folder(root)
+    _check_folder(folder)
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:

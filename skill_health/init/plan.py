@@ -14,7 +14,7 @@ from skill_health.config.settings import Config, load_config
 from skill_health.config.values import build
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import UsageError
-from skill_health.core.files import here, is_there, read_each_line, read_whole, write_text
+from skill_health.core.files import here, is_there, kind_of, read_each_line, read_whole, write_text
 from skill_health.discovery.corpus import discover, find_root
 from skill_health.discovery.roots import is_certain, resolve
 from skill_health.init import texts
@@ -189,7 +189,7 @@ def _read(place: str) -> str:
 
 
 def _check_place(file: SetupFile, top: str) -> None:
-    """Raise UsageError where writing here would reach outside the repository, or hit a folder."""
+    """Raise UsageError where writing here would reach outside the repository, or hit what is no file."""
     if file.action == "keep":
         return
     real, base = os.path.realpath(file.place), os.path.realpath(top)
@@ -197,6 +197,8 @@ def _check_place(file: SetupFile, top: str) -> None:
         raise UsageError(f"{file.place} leads out of the repository (to {real}): nothing is written")
     if os.path.isdir(file.place):
         raise UsageError(f"{file.place} is a folder: nothing is written")
+    if kind_of(file.place) == "other":
+        raise UsageError(f"{file.place} is not a regular file: nothing is written")
 
 
 def _check_profile(profile: str | None, root: str) -> None:
@@ -269,7 +271,10 @@ def _record_baseline(plan: SetupPlan, file: SetupFile, dry_run: bool) -> int:
 
 
 def _count_lines(place: str) -> int:
-    return sum(1 for _ in read_each_line(place))
+    try:
+        return sum(1 for _ in read_each_line(place))
+    except OSError as error:
+        raise UsageError(f"cannot read {place}: {error.strerror}") from None
 
 
 def _quote_shell(text: str) -> str:
