@@ -154,7 +154,7 @@ def test_a_place_inside_is_returned_as_it_was_given(tmp_path: Path) -> None:
     assert stay_inside(inside, str(tmp_path)) == inside
     assert stay_inside(str(tmp_path), str(tmp_path)) == str(tmp_path)
     for name in ("c", "c/new", "c/../.."):
-        with pytest.raises(UsageError, match="leads out of"):
+        with pytest.raises(UsageError, match=r"leads out of|is outside of"):
             stay_inside(os.path.join(tmp_path, name), str(tmp_path))
 
 
