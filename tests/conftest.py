@@ -37,8 +37,9 @@ settings.load_profile("house")
 
 
 UNSEEN = {"NO_COLOR", "FORCE_COLOR", "COLUMNS", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"}
+READ_BY_TESTS = {f"SKILL_HEALTH_{name}" for name in ("AGENTS", "BROWSER", "KILLS", "REAL", "TEST_IMAGE")}
 REAL = os.environ.get("SKILL_HEALTH_REAL") == "1"
-"""Whether nothing may be missing but what no package brings. Read here: tests see no variable of ours."""
+"""Whether nothing may be missing but what no package brings."""
 EXCUSES = ("no container engine", "no Python 3.12", "only root makes devices")
 
 
@@ -82,7 +83,7 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 @pytest.fixture(autouse=True, scope="session")
 def _hermetic(tmp_path_factory: pytest.TempPathFactory) -> None:
-    for name in list(os.environ):
+    for name in os.environ.keys() - READ_BY_TESTS:
         if name.startswith(("GIT_", "SKILL_HEALTH_")) or name in UNSEEN:
             del os.environ[name]
     # A shell may have a job in the background ignore the keyboard's signals, and what tests start would do so, too.
