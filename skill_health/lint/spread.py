@@ -7,6 +7,7 @@ everything that it looked at is as it is here, as with every shard.
 from __future__ import annotations
 
 import asyncio
+import gzip
 import io
 import os
 import shutil
@@ -95,7 +96,11 @@ async def check_part(tree: SharedTree, paths: Sequence[str], inner: str, config:
 def pack_tree(top: str) -> SharedTree:
     """The files of a repository, with what git knows of them and without its contents, in an order of their own."""
     stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w:gz", compresslevel=1) as archive:
+    # By itself tarfile would put the time of day into the head, and so into the name.
+    with (
+        gzip.GzipFile(fileobj=stream, mode="wb", compresslevel=1, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w") as archive,
+    ):
         for place, folders, names in os.walk(top):
             folders[:] = sorted(folder for folder in folders if folder != ".git")
             for name in sorted((*names, *(f for f in folders if os.path.islink(os.path.join(place, f))))):

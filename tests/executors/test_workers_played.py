@@ -130,8 +130,12 @@ def test_what_has_changed_since_is_checked_here(repository: Path, monkeypatch: p
     assert checked == 1 and found == findings(None)[0]
 
 
-def test_an_archive_is_named_by_its_content_and_has_no_history(repository: Path) -> None:
-    one, two = pack_tree(str(repository)), pack_tree(str(repository))
+def test_an_archive_is_named_by_its_content_and_has_no_history(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = pack_tree(str(repository))
+    monkeypatch.setattr("time.time", lambda: 1e9)
+    two = pack_tree(str(repository))
     assert one == two and one.in_git
     with tarfile.open(fileobj=BytesIO(one.data)) as archive:
         names = archive.getnames()
