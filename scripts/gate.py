@@ -32,7 +32,7 @@ TESTS = ROOT / "tests"
 # What is installed, how tests are run, and what every test uses: no list of test files follows from a change of these.
 EVERYWHERE = re.compile(
     r"pyproject\.toml|constraints\.txt|hatch_build\.py|Makefile|\.ci/.*|locks/.*|tests/conftest\.py|tests/[^/]*\.txt|"
-    r"scripts/(?:gate|imports)\.py|scripts/(?:install_\w+|in_memory)\.sh"
+    r"scripts/(?:gate|imports|run_tests)\.py|scripts/(?:install_\w+|in_memory)\.sh"
 )
 # Packages whose plug-ins have names that others use too, as `run`: a test must mention the package as well.
 COMMON_NAMES = {"activation", "drafts", "effectiveness", "page", "router"}
@@ -85,7 +85,7 @@ def passed_commits() -> list[str]:
 
 def record(facts: Mapping[str, object]) -> None:
     """Append a line about the last commit to the history. Raises SystemExit if there are changes on top of it."""
-    if git("status", "--porcelain", "--untracked-files=no"):
+    if git("status", "--porcelain", "--untracked-files=no", "--", ".", f":!{HISTORY}"):
         raise SystemExit(f"nothing is recorded in {HISTORY}: commit your changes first")
     head, day = git("log", "-1", "--format=%H %cs").split()
     line = json.dumps({"commit": head, "date": day, **facts}, sort_keys=True)
@@ -105,6 +105,8 @@ def choose(changed: Sequence[str]) -> Choice:
     found: set[str] = set()
     modules: set[str] = set()
     for name in changed:
+        if name == HISTORY:
+            continue
         if EVERYWHERE.fullmatch(name):
             return Choice(tuple(changed), tuple(tests), name)
         if name.startswith("tests/"):
@@ -118,7 +120,10 @@ def choose(changed: Sequence[str]) -> Choice:
     for module in modules:
         reached = importers({module})
         named = {test for test in tests if is_reached(test, reached)}
-        found |= named or {test for test in tests if test.split("/")[1] in module.split(".")}
+        named = named or {test for test in tests if test.split("/")[1] in module.split(".")}
+        if not named:
+            return Choice(tuple(changed), tuple(tests), f"no test reaches {module}")
+        found |= named
     return Choice(tuple(changed), tuple(sorted(found)))
 
 
