@@ -52,10 +52,10 @@ class ResourceGroup:
         """Remove the group once its processes are gone; what stays is left to the next run."""
         until = time.monotonic() + _PATIENCE
         for folder in self.folders:
-            while os.path.isdir(folder):
+            while True:
                 with suppress(OSError):
                     os.rmdir(folder)
-                if time.monotonic() > until:
+                if not os.path.isdir(folder) or time.monotonic() > until:
                     break
                 time.sleep(_STEP)
 
