@@ -8,6 +8,7 @@ What the processes print comes through as it is; the last line adds up their res
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import subprocess
@@ -27,7 +28,8 @@ CLAIMS = "TEST_FILES_CLAIMED_IN"
 LONG = ("tests/test_golden.py", "tests/rules/test_cases.py")
 FOUND = pytest.StashKey[list[pytest.Item | pytest.Collector]]()
 # The line in which pytest adds up, with or without its frame.
-SUMMARY = re.compile(rb"^(?:=+ )?\d+ (?:passed|failed|skipped|deselected|errors?|xfailed|warnings?)\b.* in [\d.]+s")
+SUMMARY = re.compile(rb"(?m)^(?:=+ )?\d+ (?:passed|failed|skipped|deselected|errors?|xfailed|warnings?)\b.* in [\d.]+s")
+LETTERS = re.compile(rb"[.sxFEX]+")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -91,6 +93,19 @@ def find_files(nodes: Iterable[pytest.Item | pytest.Collector]) -> Iterator[pyte
             yield node
 
 
+def read_pieces(stream: io.BufferedReader) -> Iterator[bytes]:
+    """Yield whole lines as they come, so that two processes do not mix theirs, and the letters of cases at once."""
+    rest = b""
+    while piece := stream.read1():
+        rest += piece
+        end = len(rest) if LETTERS.fullmatch(rest) else rest.rfind(b"\n") + 1
+        if end:
+            yield rest[:end]
+            rest = rest[end:]
+    if rest:
+        yield rest
+
+
 def run_tests(words: Sequence[str], workers: int = os.cpu_count() or 1, **environment: str) -> Counter[str]:
     """Run pytest with these words; count the cases by result, and as "broken" the processes that did not end well."""
     results: Counter[str] = Counter()
@@ -109,15 +124,17 @@ def run_tests(words: Sequence[str], workers: int = os.cpu_count() or 1, **enviro
         env = {**os.environ, **environment, CLAIMS: folder}
 
         def follow() -> None:
-            last = ""
+            last = b""
             with subprocess.Popen([*command, *words], cwd=ROOT, env=env, stdout=subprocess.PIPE) as process:
-                for line in process.stdout or ():
+                assert isinstance(process.stdout, io.BufferedReader)
+                for piece in read_pieces(process.stdout):
                     with lock:
-                        sys.stdout.buffer.write(line)
+                        sys.stdout.buffer.write(piece)
                         sys.stdout.flush()
-                    last = line.decode(errors="replace") if SUMMARY.search(line) else last
+                    for found in SUMMARY.finditer(piece):
+                        last = found[0]
             with lock:
-                results.update({name: int(count) for count, name in re.findall(r"(\d+) ([a-z]+?)s?\b", last)})
+                results.update({name: int(count) for count, name in re.findall(r"(\d+) ([a-z]+?)s?\b", last.decode())})
                 # 5: no case of its files has the marks.
                 results["broken"] += process.returncode not in (0, 1, 5) or (process.returncode == 1 and not last)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.run_tests import report, run_tests
+from scripts.run_tests import read_pieces, report, run_tests
 
 CONFTEST = """
 import pytest
@@ -63,6 +63,22 @@ def test_what_does_not_end_well_is_no_success(
         name: count for name, count in expected.items() if name != "passed"
     }
     assert "passed" not in expected or results["passed"] == expected["passed"]
+
+
+def test_letters_come_at_once_and_lines_whole() -> None:
+    reader, writer = os.pipe()
+    with os.fdopen(reader, "rb") as stream:
+        pieces = read_pieces(stream)
+        for written, expected in (
+            (b".", b"."),
+            (b"sF", b"sF"),
+            (b" [100%]\nFAIL", b" [100%]\n"),
+            (b"ED x\n.", b"FAILED x\n"),
+        ):
+            os.write(writer, written)
+            assert next(pieces) == expected
+        os.close(writer)
+        assert list(pieces) == [b"."]
 
 
 @pytest.mark.slow
