@@ -11,7 +11,7 @@ from skill_health.config.load import describe_refused
 from skill_health.config.settings import Config, SourceGlobs
 from skill_health.core.boundary import Boundary
 from skill_health.core.errors import UsageError
-from skill_health.discovery.corpus import Discovery, discover
+from skill_health.discovery.corpus import Discovery, find_readable
 from skill_health.discovery.hosts import hosts
 from skill_health.documents.router_manifest import RouterIndex
 from skill_health.lint.pipeline import configure
@@ -85,9 +85,7 @@ def load_listing(
     paths = tuple(paths) or (os.curdir,)
     root, config = configure(paths, config_file, {})
     config = with_namesakes(config, namesakes)
-    discovery = discover(paths, config, root)
-    if not discovery.entries:
-        raise UsageError(f"no skill below {', '.join(paths)}: a skill is a folder with a SKILL.md")
+    discovery = find_readable(paths, config, root)
     discovery, found = read_collection(discovery, config.router.namesakes, plain, heads=not sections)
     listed = catalogue(found.skills, listing or config.router.listing, hosts(config.listing), found.names, sections)
     if index_of(index, retrieve, config.router) == CONTENT:

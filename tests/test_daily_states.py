@@ -304,16 +304,26 @@ def test_a_history_of_early_lines_goes_on(write: Write, run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_where_the_states_are_lost_that_is_said_and_the_next_run_is_whole(write: Write, run: Run) -> None:
+@pytest.mark.parametrize("name", [STATES, "skill-health-history.jsonl"])
+def test_where_damage_leaves_nothing_to_compare_with_the_run_ends_and_writes_nothing(
+    write: Write, run: Run, name: str
+) -> None:
     root = write(FILES)
     for number in (1, 2, 3, 4, 5):
         day(run, root, number)
-    (root / "reports" / STATES).write_text("{}\n")
+    (root / "reports" / name).write_text("{\n")
+    before = {path.name: path.read_bytes() for path in (root / "reports").iterdir()}
     done = run("daily", "--time=2026-11-06T04:00:00Z", cwd=root)
-    said = f"Note: the skills of the run of 2026-11-05T04:00:00Z cannot be read from {STATES}: it is left out."
-    assert said in done.stdout and "There is nothing to compare with." in done.stdout
-    assert "This is the first run" not in done.stdout and "median of the earlier means" in done.stdout
-    assert day(run, root, 7)["before"]["time"].startswith("2026-11-06")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1) and name in done.stderr
+    assert {path.name: path.read_bytes() for path in (root / "reports").iterdir()} == before
+    for each in (STATES, "skill-health-history.jsonl"):
+        (root / "reports" / each).unlink()
+    assert run("daily", cwd=root).returncode == 0
+
+
+def test_states_that_are_a_link_are_refused(write: Write, run: Run) -> None:
+    root = write(FILES)
+    day(run, root, 1)
     (root / "reports" / STATES).unlink()
     (root / "reports" / STATES).symlink_to(root / "skill-health.toml")
     done = run("daily", "--profile=plan", cwd=root)

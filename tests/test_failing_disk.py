@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -165,12 +166,12 @@ class BadDisk:
         self.path, self.looks = os.path.abspath(path), 0
         self.failing, self.once = failing, once
 
-    def look(self, real: Callable[..., os.stat_result], place: Any, **more: Any) -> os.stat_result:
+    def look(self, real: Callable[..., Any], place: Any, *rest: Any, **more: Any) -> Any:
         if not isinstance(place, int) and os.path.abspath(os.fsdecode(place)) == self.path:
             self.looks += 1
             if self.looks == self.failing or (self.looks > self.failing and not self.once):
                 raise OSError(errno.EIO, os.strerror(errno.EIO), place)
-        return real(place, **more)
+        return real(place, *rest, **more)
 
 
 @pytest.mark.parametrize("once", [True, False], ids=["once", "from then on"])
@@ -196,3 +197,33 @@ def test_a_look_that_fails_loses_nothing(
         looks = looks or disk.looks
         failing += 1
     assert looks
+
+
+JUDGING = [
+    "daily --reports reports", "report --reports reports --format md", "status", "badge --output badge.svg",
+    "lint --changed", "lint --write-baseline first", "init --baseline", "needs", "census", "quality", "hosts",
+    "router run --models lexical:overlap --prompts prompts.jsonl", "router risk", "draft prompts",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", JUDGING)
+@pytest.mark.parametrize("place", ["skills/tidy", "skills/tidy/SKILL.md"])
+def test_a_skill_that_cannot_be_read_is_not_taken_for_gone(
+    words: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("tidy", "neat"):
+        (tmp_path / "skills" / name).mkdir(parents=True)
+        (tmp_path / "skills" / name / "SKILL.md").write_text(SKILL.format(name=name, body=""))
+    (tmp_path / "prompts.jsonl").write_text(LINE.replace("tidy", "neat"))
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    monkeypatch.chdir(tmp_path)
+    before = {path for path in tmp_path.rglob("*") if ".git" not in path.parts}
+    disk = BadDisk(place, 1, once=False)
+    with monkeypatch.context() as patch:
+        for name in ("open", "scandir"):
+            patch.setattr(os, name, partial(disk.look, getattr(os, name)))
+        code = main(words.split())
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert code == 2 and place in error, error
+    left = {path for path in tmp_path.rglob("*") if ".git" not in path.parts}
+    assert {path for path in left - before if path.is_file()} == set()

@@ -131,6 +131,18 @@ def test_a_device_is_no_folder(words: str, node: Node, called: Called) -> None:
     assert (code, len(told), str(node.place) in told[0]) == (2, 1, True)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("words", ["daily --reports reports", "fleet ../fleet.toml --reports reports --no-page"])
+def test_a_verdict_that_cannot_be_printed_is_given_again(words: str, root: Path, tmp_path: Path) -> None:
+    commands = [sys.executable, "-m", "skill_health", *words.split()]
+    assert subprocess.run([*commands, "--time", "2026-11-01T04:00:00Z"], capture_output=True).returncode == 0
+    histories = {path: path.read_bytes() for path in Path("reports").glob("*history.jsonl")}
+    make_node(tmp_path / "nodes/full", stat.S_IFCHR, 1, 7)
+    with (tmp_path / "nodes/full").open("wb") as full:
+        assert subprocess.run([*commands, "--time", "2026-11-02T04:00:00Z"], stdout=full).returncode == 3
+    assert histories == {path: path.read_bytes() for path in Path("reports").glob("*history.jsonl")} and histories
+
+
 NO_FOLDERS: dict[str, Callable[[Path], object]] = {
     "pipe": os.mkfifo,
     "file": lambda place: place.touch(),

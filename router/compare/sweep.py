@@ -8,6 +8,7 @@ changes there, changes for another reason, or because an edited description take
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,12 +17,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from skill_health.bench.budget import Budget
+from skill_health.bench.journal import RESULTS
 from skill_health.bench.prices import price_table
-from skill_health.bench.run_folder import earlier_runs
+from skill_health.bench.run_folder import is_reported, load_manifest_record, run_ids, runs_folder
 from skill_health.core.errors import SkillHealthError, UsageError
 from skill_health.core.files import blake2b
 from skill_health.discovery.changes import Revision
-from skill_health.documents._record import convert_record
 from skill_health.documents.router_comparison import ComparedSkill
 from skill_health.documents.router_manifest import AffectedPrompt, FrozenSelection, RouterManifest, SweepSelection
 from skill_health.router.compare.comparable import COMPUTED_AT
@@ -174,27 +175,36 @@ _TOLD = 3
 def last_run(reports: str, asked: SweepBasis, models: Collection[str], reasons: list[str]) -> RouterRun | None:
     """The last finished run that is comparable with what is asked, None where there is none.
 
-    `reasons` is given one line for each of the latest runs that are not.
+    `reasons` is given one line for each of the latest runs that are not. Raises UsageError where there is none because
+    a run is damaged or cannot be read: without a comparison every loss would pass.
     """
     return next(_comparable(reports, asked, models, reasons), None)
 
 
 def _comparable(reports: str, asked: SweepBasis, models: Collection[str], reasons: list[str]) -> Iterator[RouterRun]:
-    for folder, found in earlier_runs(reports, ROUTER):
-        manifest = convert_record(found, RouterManifest)
-        why = mismatch(manifest, asked, models)
-        if not why:
-            try:
+    damaged, comparable = "", False
+    for name in run_ids(reports, ROUTER):
+        folder = os.path.join(runs_folder(reports, ROUTER), name)
+        try:
+            why = mismatch(load_manifest_record(folder, ROUTER, RouterManifest), asked, models)
+            if not why:
                 run = load_run(folder)
-            except SkillHealthError:
-                why = "it cannot be read"
-            else:
                 if run.finished:
+                    comparable = True
                     yield run
                     continue
                 why = "it is not finished"
+                if is_reported(folder):
+                    raise UsageError(f"{os.path.join(folder, RESULTS)} has lost results")
+        except SkillHealthError as error:
+            why = "it cannot be read"
+            damaged = damaged or str(error)
         if len(reasons) < _TOLD:
-            reasons.append(f"{manifest.run_id}: {why}")
+            reasons.append(f"{name}: {why}")
+    if damaged and not comparable:
+        raise UsageError(
+            f"there is nothing left to compare with: {damaged}; restore it, or move its folder away to begin anew"
+        )
 
 
 def run_before(reports: str, inputs: RouterInputs, asked: SweepBasis) -> RouterRun:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from skill_health.bench.collection import BY_PATH, REFUSE, read_collection
 from skill_health.config.settings import Config
 from skill_health.core.files import blake2b, read_small
-from skill_health.discovery.corpus import discover
+from skill_health.discovery.corpus import find_readable
 from skill_health.discovery.hosts import hosts
 from skill_health.documents.router_risk import RiskReport
 from skill_health.router.listing import catalogue
@@ -21,7 +21,7 @@ def rate_collection(paths: Sequence[str], root: str, config: Config) -> RiskRepo
     fail for it. Raises UsageError as `catalogue` does.
     """
     namesakes = BY_PATH if config.router.namesakes == REFUSE else config.router.namesakes
-    _, found = read_collection(discover(paths, config, root), namesakes)
+    _, found = read_collection(find_readable(paths, config, root), namesakes)
     known = hosts(config.listing)
     return assess_risk(catalogue(found.skills, config.router.listing, known, found.names), known)
 

@@ -160,6 +160,10 @@ def _check_paths(paths: tuple[str, ...], options: LintOptions, shards: Sequence[
             return code
     root, config = configure(paths, options.config_file, _overrides(options))
     if options.changed:
+        from skill_health.discovery.corpus import discover, require_readable
+
+        found = discover((root,), config, root)
+        require_readable(found.entries, found.unread)
         paths = changed_paths(root, options.changed, paths)
         if not paths:
             echo("no skill has changed\n", err=True)
@@ -290,8 +294,10 @@ def finish_report(
 
         report = with_urls(report, result, config)
     if options.write_baseline is not None:
+        from skill_health.discovery.corpus import require_readable
         from skill_health.lint.baseline import rewrite_baseline
 
+        require_readable(result.entries, result.unread)
         report = rewrite_baseline(report, root, config, options.write_baseline, options.grow_baseline)
     elif config.baseline or is_there(os.path.join(root, BASELINE)):
         from skill_health.lint.baseline import without_known

@@ -35,7 +35,7 @@ def command(paths: tuple[str, ...], format_: str, charts: str | None, config_fil
     from skill_health.census.measure import count_skill, measure
     from skill_health.census.render import census_blocks
     from skill_health.core.boundary import Boundary
-    from skill_health.discovery.corpus import discover
+    from skill_health.discovery.corpus import find_readable
     from skill_health.documents._record import encode_record
     from skill_health.lint.pipeline import configure
     from skill_health.text.blocks import as_markdown, as_text
@@ -43,15 +43,11 @@ def command(paths: tuple[str, ...], format_: str, charts: str | None, config_fil
 
     paths = paths or (".",)
     root, config = configure(paths, config_file, {})
-    discovery = discover(paths, config, root)
+    discovery = find_readable(paths, config, root)
     boundary = Boundary(discovery.root)
     entries = sorted((entry for entry in discovery.entries if entry.target), key=lambda entry: entry.path)
     counted = [count_skill(boundary, entry) for entry in entries]
     skills = [each for each in counted if each is not None]
-    if not skills:
-        raise UsageError(
-            f"no skill below {', '.join(paths)}: a skill is a folder with a SKILL.md (see exclude, .gitignore)"
-        )
     copies = sum(len(entry.copies) for entry in entries)
     report = measure(skills, len(entries) - len(skills), copies, _added(discovery.root))
     if format_ == "json":

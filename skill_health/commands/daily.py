@@ -99,12 +99,14 @@ def _rater(paths: tuple[str, ...], root: str, config: Config) -> RiskRater:
 
 
 def _show(outcome: DailyOutcome, written: Iterable[str], format_: str) -> None:
-    """Print the drift; what was written goes beside it where the output is for a program."""
+    """Print the drift, then write: a verdict that nobody could read is not taken for one that was.
+
+    What was written goes beside it where the output is for a program.
+    """
     from skill_health.core.files import here
     from skill_health.daily import run
     from skill_health.text.terminal import clean, wants_color
 
-    files = list(map(here, written))
     text = format_ == "text"
     if text:
         color = wants_color()
@@ -113,5 +115,5 @@ def _show(outcome: DailyOutcome, written: Iterable[str], format_: str) -> None:
         click.echo(run.as_json(outcome) if format_ == "json" else run.as_markdown(outcome), nl=False)
         for reason in outcome.reasons:
             click.echo(f"drift: {clean(reason)}", err=True)
-    if files:
+    if files := list(map(here, written)):
         click.echo(f"written: {clean(', '.join(files))}", err=not text)

@@ -55,7 +55,7 @@ def command(
     from skill_health.core.errors import UsageError
     from skill_health.datasets.gather import OPEN, PublishingTerms, gather_dataset
     from skill_health.datasets.write import TableForm, write_dataset
-    from skill_health.discovery.corpus import discover
+    from skill_health.discovery.corpus import discover, require_readable
     from skill_health.effectiveness.commands.report import find
     from skill_health.effectiveness.tasks._load import load_tasks
     from skill_health.lint.pipeline import configure
@@ -64,6 +64,7 @@ def command(
 
     root, config = configure(skill_paths or (".",), config_file, {})
     discovery = discover(skill_paths or (".",), config, root)
+    require_readable(discovery.entries, discovery.unread)
     skills, unsafe = _read_skills(discovery, config)
     loaded = load_tasks(tasks, root)
     allowed = () if "any" in licences else tuple(each.casefold() for each in licences) or OPEN

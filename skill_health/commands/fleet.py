@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time as clock
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
@@ -74,8 +75,9 @@ def command(
             task, folder, gate, clock.time_ns(), lambda name: echo(f"linting {clean(name)}\n", err=True)
         )
         written = _write(outcome, folder, no_page, no_script)
+        # A verdict that nobody could read is not taken for one that was.
+        _show(outcome, written, format_)
         append_run(outcome.line, outcome.earlier, folder)
-    _show(outcome, written, format_)
     return outcome.exit_code
 
 
@@ -118,3 +120,4 @@ def _show(outcome: FleetOutcome, written: list[str], format_: str) -> None:
         echo(clean(line) + "\n", err=format_ != "text")
     for reason in outcome.run.reasons if format_ != "text" else ():
         echo(clean(f"fleet: {reason}") + "\n", err=True)
+    sys.stdout.flush()

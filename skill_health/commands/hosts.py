@@ -22,7 +22,7 @@ def command(paths: tuple[str, ...], keys: tuple[str, ...], format_: str, config_
     configuration names, else all. What is known of each, with its source and date, is in docs/hosts.md.
     """
     from skill_health.core.boundary import Boundary
-    from skill_health.discovery.corpus import discover
+    from skill_health.discovery.corpus import find_readable
     from skill_health.hosts._load import all_hosts, host, host_keys
     from skill_health.hosts._matrix import build_matrix, matrix_blocks, matrix_json
     from skill_health.lint.cache.lint_cache import read_entry
@@ -36,12 +36,8 @@ def command(paths: tuple[str, ...], keys: tuple[str, ...], format_: str, config_
             raise UsageError(f"there is no host {key[:60]!r}; choose from {', '.join(host_keys())}")
     paths = paths or (".",)
     root, config = configure(paths, config_file, {})
-    discovery = discover(paths, config, root)
+    discovery = find_readable(paths, config, root)
     entries = [entry for entry in discovery.entries if entry.target]
-    if not entries:
-        raise UsageError(
-            f"no skill below {', '.join(paths)}: a skill is a folder with a SKILL.md (see exclude, .gitignore)"
-        )
     chosen = tuple(map(host, dict.fromkeys(keys or config.hosts))) or all_hosts()
     matrix = build_matrix([load_head(entry, *read_entry(Boundary(root), entry)) for entry in entries], chosen)
     if format_ == "json":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from skill_health.commands.lint import add_options
-from skill_health.core.errors import CLEAN, UsageError
+from skill_health.core.errors import CLEAN
 
 
 @click.command(short_help="Show what each skill needs of its environment.")
@@ -22,7 +22,7 @@ def command(paths: tuple[str, ...], format_: str, config_file: str | None) -> in
     says what each category means and how often that is right.
     """
     from skill_health.core.forks import processors
-    from skill_health.discovery.corpus import discover
+    from skill_health.discovery.corpus import find_readable
     from skill_health.documents._record import encode_record
     from skill_health.lint.pipeline import configure, prefix
     from skill_health.needs.collection import needs_of_collection, needs_report
@@ -32,13 +32,9 @@ def command(paths: tuple[str, ...], format_: str, config_file: str | None) -> in
 
     paths = paths or (".",)
     root, config = configure(paths, config_file, {})
-    discovery = discover(paths, config, root)
+    discovery = find_readable(paths, config, root)
     asked = tuple(entry for entry in discovery.entries if entry.target)
     found = needs_of_collection(discovery.root, asked, processors())
-    if not found:
-        raise UsageError(
-            f"no skill below {', '.join(paths)}: a skill is a folder with a SKILL.md (see exclude, .gitignore)"
-        )
     report = needs_report(found)
     if format_ == "json":
         echo(encode_record(report).rstrip("\n"))

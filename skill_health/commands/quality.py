@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from skill_health.commands.lint import add_options
-from skill_health.core.errors import CLEAN, UsageError
+from skill_health.core.errors import CLEAN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ def command(paths: tuple[str, ...], runs: tuple[str, ...], format_: str, config_
     loss in SkillsBench. No model is asked, and nothing passes or fails by it. docs/quality.md says how often readers
     agree. With --effects the points, patterns and complexity contracts stand beside what runs have measured.
     """
-    from skill_health.discovery.corpus import discover
+    from skill_health.discovery.corpus import find_readable
     from skill_health.documents._record import encode_record
     from skill_health.lint.pipeline import configure, prefix
     from skill_health.quality.collection import quality_of_collection, quality_report
@@ -45,12 +45,8 @@ def command(paths: tuple[str, ...], runs: tuple[str, ...], format_: str, config_
 
     paths = paths or (".",)
     root, config = configure(paths, config_file, {})
-    discovery = discover(paths, config, root)
+    discovery = find_readable(paths, config, root)
     found = quality_of_collection(discovery.root, (entry for entry in discovery.entries if entry.target))
-    if not found:
-        raise UsageError(
-            f"no skill below {', '.join(paths)}: a skill is a folder with a SKILL.md (see exclude, .gitignore)"
-        )
     report = quality_report(found, _effects(found, runs, config_file) if runs else None)
     if format_ == "json":
         echo(encode_record(report).rstrip("\n"))

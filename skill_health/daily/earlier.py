@@ -39,14 +39,15 @@ class EarlierRuns:
 
     `last` is the last comparable run. Where there is none, `plan` is the last line of the plan's own checker that
     can stand in for the collection as a whole, and `other` the last run of all (of the same paths where there is
-    one), with the `differences` that keep it from being compared. `state` is that of the run that is given, where it
-    has one. `passed` counts the lines after the one compared with, `lost` those whose skills cannot be read. `problems`
-    are lines that are none.
+    one), with the `differences` that keep it from being compared. `damaged` says that there is neither because what is
+    there cannot be read. `state` is that of the run that is given, where it has one. `passed` counts the lines after
+    the one compared with, `lost` those whose skills cannot be read. `problems` are lines that are none.
     """
 
     last: DailyRun | None = None
     plan: PlanCheckerSummary | None = None
     other: DailyRun | None = None
+    damaged: bool = False
     state: RunState | None = None
     differences: tuple[str, ...] = ()
     passed: int = 0
@@ -78,6 +79,7 @@ def find_earlier(lines: Iterable[tuple[int, bytes]], find_state: FindState, toda
         last=last,
         plan=None if last else found.plan,
         other=other,
+        damaged=not (last or found.plan) and bool(found.series or found.torn),
         state=found.state,
         differences=tuple(differences(other, today)) if other else (),
         passed=found.passed if last else 0,
@@ -106,6 +108,7 @@ class _Search:
     lost: int = 0
     series: list[_PastMean] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    torn: int = 0
     unknown: int = 0
     undated: int = 0
 
@@ -123,6 +126,7 @@ class _Search:
                 self.unknown += 1
             else:
                 self.problems.append(f"line {number} of the history is torn, or no JSON object, and left out")
+                self.torn += 1
 
     def _take(self, line: DailyRun | DailyLine) -> None:
         same = not any(differences(line, self.today))

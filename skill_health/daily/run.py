@@ -10,7 +10,8 @@ from datetime import date
 
 from skill_health.config.settings import Config, Daily
 from skill_health.core.boundary import git_top
-from skill_health.core.files import write_text
+from skill_health.core.errors import UsageError
+from skill_health.core.files import here, write_text
 from skill_health.core.history import append_history, read_backwards
 from skill_health.daily import drift_report
 from skill_health.daily.drift import Drift, compare, rise
@@ -28,6 +29,7 @@ from skill_health.daily.risks import RiskRater, find_risk_changes, rate_today
 from skill_health.daily.states import STATES, append_state, pack_run, read_states
 from skill_health.daily.today import TodayRun, check_today
 from skill_health.discovery.changes import read_revision
+from skill_health.discovery.corpus import require_readable
 from skill_health.documents._record import record_values
 from skill_health.documents.drift_report import RiskChange
 from skill_health.documents.effect_history import Effects, read_effects
@@ -186,9 +188,11 @@ def run_daily(
 
     `time` is when, in UTC to the second. Without a `rater` no risk is told.
 
-    Raises UsageError as `lint` does, and for a history that cannot be read.
+    Raises UsageError as `lint` does, for what cannot be read, and where damage left nothing to compare with: to pass
+    then would accept whatever has happened since.
     """
     report, result = lint(paths, root, config, as_of, jobs, use_cache, score=True)
+    require_readable(result.entries, result.unread)
     left = without_known(report, root, config)
     revision = read_revision(root, git_top(root), _own_files(root, folder))
     asked = [os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/") for path in paths]
@@ -199,6 +203,11 @@ def run_daily(
         today.line,
         config.daily.window,
     )
+    if earlier.damaged:
+        raise UsageError(
+            f"there is nothing left to compare with in {here(folder)}: {earlier.problems[0]}; restore {HISTORY} and "
+            f"{STATES}, or remove both to begin anew"
+        )
     before, note = earlier.last or earlier.other, ""
     if rater and config.daily.risk:
         key = risk_key(root, config, report.version, result.entries, names_now(root, result.facts))

@@ -13,7 +13,7 @@ from skill_health.config.load import describe_refused
 from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
 from skill_health.core.files import is_there, read_bytes
-from skill_health.discovery.corpus import discover
+from skill_health.discovery.corpus import find_readable
 from skill_health.discovery.hosts import hosts
 from skill_health.discovery.roots import relative, resolve
 from skill_health.documents._draft import DraftedSkill
@@ -97,9 +97,7 @@ def load_collection(
     paths = tuple(paths) or (os.curdir,)
     root, config = configure(paths, config_file, {})
     config = with_namesakes(config, namesakes)
-    discovery = discover(paths, config, root)
-    if not discovery.entries:
-        raise UsageError(f"no skill below {', '.join(paths)}: a skill is a folder with a SKILL.md")
+    discovery = find_readable(paths, config, root)
     discovery, found = read_collection(discovery, config.router.namesakes)
     listed = catalogue(found.skills, "full", hosts(config.listing), found.names)
     prompts: tuple[Prompt, ...] = ()

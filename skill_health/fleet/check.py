@@ -19,7 +19,7 @@ from skill_health.core.files import blake2b, here
 from skill_health.core.strict_json import escape_surrogates
 from skill_health.daily.today import TodayRun, check_today
 from skill_health.discovery.changes import read_revision
-from skill_health.discovery.corpus import Entry
+from skill_health.discovery.corpus import Entry, require_readable
 from skill_health.discovery.ignores import Patterns, compile_patterns, ignored, ignored_within
 from skill_health.discovery.roots import relative, stay_inside
 from skill_health.documents._record import decode_record
@@ -88,6 +88,7 @@ def _check(task: FleetTask, found: FoundRepository, place: str) -> FleetState:
     try:
         root, config = configure((path,), named or None, {"profile": task.profile} if task.profile else {})
         report, result = lint((path,), root, config, task.as_of, task.jobs, task.use_cache, score=True)
+        require_readable(result.entries, result.unread)
         left = without_known(report, root, config)
     except SkillHealthError as error:
         raise type(error)(_placeless(str(error), place)) from None

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from skill_health import __version__
-from skill_health.core.errors import ABORTED, CLEAN, FINDINGS, SkillHealthError
+from skill_health.core.errors import ABORTED, CLEAN, FINDINGS, SkillHealthError, UsageError
+from skill_health.core.files import here
 from skill_health.core.strict_json import escape_surrogates
 from skill_health.documents.fleet_file import FleetFile, FleetGate
 from skill_health.documents.fleet_line import FleetEntry, FleetLine, FleetStatus
@@ -100,6 +101,11 @@ def run_fleet(task: FleetTask, reports: str, gate: FleetGate, now: int, tell: Ca
     store.check()
     found = find_repositories(fleet, task.file, os.path.realpath(reports), task.profile, now)
     checked = [_recall(each, store, lines) for each in found]
+    if problems and (not lines or any(each.lost for each in checked)):
+        raise UsageError(
+            f"there is nothing left to compare with in {here(reports)}: {problems[0]}; restore it, or remove it to begin "
+            "anew"
+        )
     for each in checked:
         _check(task, each, store, tell)
     day = task.as_of.isoformat()

@@ -46,9 +46,10 @@ class StateStore:
             raise UsageError(f"cannot read {self.folder}: {error.strerror or error}") from None
 
     def read(self, name: str, key: str) -> FleetState | None:
-        """A state of a repository; None if there is no such file, or if it does not hold what it was named for.
+        """A state of a repository; None if there is no such file.
 
-        Raises UsageError for a file that cannot be read: to take it for absent would accept every regression since.
+        Raises UsageError for a file that cannot be read, or does not hold what it was named for: to take it for absent
+        would accept every regression since.
         """
         path = self._path(name, key)
         try:
@@ -60,8 +61,10 @@ class StateStore:
         try:
             state = decode_record(data, FleetState) if data is not None else None
         except ValueError:
-            return None
-        return state if state and _hash(state) == key else None
+            state = None
+        if state is None or _hash(state) != key:
+            raise UsageError(f"{path} is damaged: restore it, or remove it to begin anew with {name}")
+        return state
 
     def finished(self, name: str, known: str) -> Iterable[FleetState]:
         """The states of a repository but the `known` one, of runs that were killed. What is no state is passed over."""

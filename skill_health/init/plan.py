@@ -15,7 +15,7 @@ from skill_health.config.values import build
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import UsageError
 from skill_health.core.files import here, is_there, kind_of, read_each_line, read_whole, write_text
-from skill_health.discovery.corpus import discover, find_root
+from skill_health.discovery.corpus import find_readable, find_root
 from skill_health.discovery.roots import is_certain, resolve
 from skill_health.init import texts
 from skill_health.init.survey import RepositorySurvey, survey_repository
@@ -88,9 +88,7 @@ def plan_setup(path: str, options: SetupOptions) -> SetupPlan:
     top = git_top(root) or root
     _check_profile(options.profile, root)
     known = load_config(root)
-    discovery = discover((root,), known, root)
-    if not discovery.entries:
-        raise UsageError(f"no skill below {root}: a skill is a folder with a SKILL.md (see exclude, .gitignore)")
+    discovery = find_readable((root,), known, root)
     survey = survey_repository(discovery)
     source = texts.parse_source(options.source) if options.source else texts.installed_source()
     files = [_plan_settings(root, survey, options, known, source)]
@@ -197,8 +195,8 @@ def _check_place(file: SetupFile, top: str) -> None:
         raise UsageError(f"{file.place} leads out of the repository (to {real}): nothing is written")
     if os.path.isdir(file.place):
         raise UsageError(f"{file.place} is a folder: nothing is written")
-    if kind_of(file.place) == "other":
-        raise UsageError(f"{file.place} is not a regular file: nothing is written")
+    if kind_of(file.place) in ("other", "unknown"):
+        raise UsageError(f"{file.place} is not a regular file that can be written to: nothing is written")
 
 
 def _check_profile(profile: str | None, root: str) -> None:

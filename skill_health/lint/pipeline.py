@@ -18,7 +18,7 @@ from skill_health.config.settings import Config, config_with, load_config
 from skill_health.core.boundary import Boundary
 from skill_health.core.errors import UsageError
 from skill_health.core.files import may_be_file
-from skill_health.discovery.corpus import Discovery, Entry, discover, find_root
+from skill_health.discovery.corpus import Discovery, Entry, UnreadFolder, discover, find_root
 from skill_health.discovery.ignores import Patterns, compile_patterns, ignored_within
 from skill_health.hosts._layout import read_layout
 from skill_health.lint.cache.cache_file import CacheFile
@@ -55,6 +55,7 @@ class LintResult(NamedTuple):
     registries: Registries | None = None
     checked: int = 0
     everything: tuple[Finding, ...] = ()
+    unread: tuple[UnreadFolder, ...] = ()
 
 
 def configure(paths: Sequence[str], file: str | None, overrides: Mapping[str, Any]) -> tuple[str, Config]:
@@ -201,6 +202,7 @@ def run(
         registries,
         session.checked,
         tuple(every_finding) if facts else (),
+        discovery.unread,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from skill_health.config.settings import Config
 from skill_health.core.files import blake2b
-from skill_health.discovery.corpus import LEFT_OUT, Entry
+from skill_health.discovery.corpus import LEFT_OUT, Entry, require_readable
 from skill_health.discovery.evaluations import eval_material
 from skill_health.discovery.plugins import Plugins
 from skill_health.documents.daily_run import DailyRun
@@ -148,6 +148,7 @@ def read_joined(
 ) -> JoinedRecords:  # fmt: skip
     """The same together with the lint run behind it, for whoever shows more of it than the records do."""
     whole, result = lint(paths, root, config, as_of, jobs, use_cache, score=True)
+    require_readable(result.entries, result.unread)
     report = without_known(whole, root, config)
     routed = read_skill_routing(folder, texts_now(root, result.facts))
     digests = digests_now(root, result.entries, result.facts)

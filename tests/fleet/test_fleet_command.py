@@ -360,9 +360,18 @@ def test_a_history_line_does_not_grow_with_the_skills(two: Any) -> None:
     assert len(json.dumps(two.history()[1])) < before + 100
 
 
-def test_a_state_that_is_lost_or_damaged_costs_the_comparison_and_says_so(two: Any) -> None:
-    for place in (two.reports / "states").glob("fruit@*"):
-        place.write_bytes(place.read_bytes().replace(b"plums", b"plump"))
+HISTORY = "skill-health-fleet-history.jsonl"
+
+
+def test_a_state_that_is_damaged_ends_the_run_and_one_that_is_removed_costs_the_comparison(two: Any) -> None:
+    (place,) = (two.reports / "states").glob("fruit@*")
+    damaged = place.read_bytes().replace(b"plums", b"plump")
+    place.write_bytes(damaged)
+    history = (two.reports / HISTORY).read_bytes()
+    done = two.run(day=2)
+    assert done.returncode == 2 and place.name in done.stderr and done.stderr.count("\n") == 1
+    assert place.read_bytes() == damaged and (two.reports / HISTORY).read_bytes() == history
+    place.unlink()
     done = two.run(day=2)
     assert done.returncode == 0
     found = two.of("fruit")["findings"]
@@ -371,7 +380,17 @@ def test_a_state_that_is_lost_or_damaged_costs_the_comparison_and_says_so(two: A
     assert two.of("stones")["findings"]["change"] is not None
 
 
-HISTORY = "skill-health-fleet-history.jsonl"
+@pytest.mark.parametrize("damage", ["all of it", "its last line"])
+def test_a_history_that_is_damaged_until_nothing_can_be_compared_ends_the_run(two: Any, damage: str) -> None:
+    two.repository("fruit", skills("pears"), is_git=False)
+    two.run(day=2)
+    history = two.reports / HISTORY
+    lines = history.read_bytes().splitlines(keepends=True)
+    kept = b"" if damage == "all of it" else b"".join(lines[:-1])
+    history.write_bytes(torn := kept + lines[-1][:100] + b"\n")
+    done = two.run(day=3)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert history.read_bytes() == torn
 
 
 def state_of(two: Any) -> Path:

@@ -380,7 +380,8 @@ def test_a_state_is_read_as_it_was_written_and_not_when_it_is_damaged(tmp_path: 
         b"[" * 10_000,
     ):
         place.write_bytes(damaged)
-        assert store.read("home", key) is None
+        with pytest.raises(UsageError):
+            store.read("home", key)
     assert store.read("home", "0" * 32) is None
 
 

@@ -16,6 +16,7 @@ from jsonschema import Draft202012Validator
 from made_collection import commit
 from made_runs import frozen, manifest, prompt, replace, result, values
 
+from skill_health.bench.run_folder import REPORTS
 from skill_health.cli import main
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema, problems
@@ -472,6 +473,20 @@ def asked(*models: str) -> SweepBasis:
     return SweepBasis(chosen, load_template("none").digest, FrozenSelection(kind="all"))
 
 
+@pytest.mark.parametrize(
+    ("file", "damage"),
+    [("manifest.json", b"\0"), ("manifest.json", b""), ("results.jsonl", b"\0"), ("results.jsonl", b"")],
+)
+def test_a_damaged_run_is_not_taken_for_none(tmp_path: Path, file: str, damage: bytes) -> None:
+    put(tmp_path, "20260101T000000Z-a")
+    folder = tmp_path / "router" / "20260101T000000Z-a"
+    for name in REPORTS:
+        (folder / name).touch()
+    (folder / file).write_bytes(damage)
+    with pytest.raises(UsageError, match=file):
+        last_run(str(tmp_path), asked("openai:gpt-x"), ["openai:gpt-x"], [])
+
+
 def test_the_last_comparable_finished_run(tmp_path: Path) -> None:
     put(tmp_path, "20260101T000000Z-a")
     put(tmp_path, "20260102T000000Z-b")
@@ -488,8 +503,8 @@ def test_the_last_comparable_finished_run(tmp_path: Path) -> None:
     assert found.run_id == "20260102T000000Z-b"
     assert reasons == [
         "20260106T000000Z-f: it cannot be read",
+        "20260105T000000Z-e: it cannot be read",
         "20260104T000000Z-d: it is not finished",
-        "20260103T000000Z-c: other mode",
     ]
 
 

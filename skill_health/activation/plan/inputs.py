@@ -12,7 +12,7 @@ from skill_health.activation.scores.routing import ROUTERS
 from skill_health.bench.collection import read_collection
 from skill_health.config.settings import Config, Effectiveness
 from skill_health.core.errors import UsageError
-from skill_health.discovery.corpus import discover
+from skill_health.discovery.corpus import find_readable
 from skill_health.documents.activation_manifest import SkillDelivery
 from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.workspace.copies import copies
@@ -109,7 +109,7 @@ def load_activation_inputs(
         paths, config_file, prompt_files, listing, prompt_ids=prompt_ids, skills=skills, splits=splits,
         namesakes=namesakes, plain=True, field_map=field_map,
     )  # fmt: skip
-    discovery = discover(tuple(paths) or (".",), found.config, found.root)
+    discovery = find_readable(tuple(paths) or (".",), found.config, found.root)
     discovery, named = read_collection(discovery, namesakes or found.config.router.namesakes, plain=True)
     listed = {skill.path for skill in found.catalogue.shown}
     staged = copies([skill for skill in named.skills if skill.path in listed], discovery.root)
