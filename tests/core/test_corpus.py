@@ -617,7 +617,14 @@ def test_no_permission(tree: Write, monkeypatch: pytest.MonkeyPatch) -> None:
         return real(path)
 
     monkeypatch.setattr(listing.os, "scandir", scandir)
-    monkeypatch.setattr(listing.os, "access", lambda path, mode: not path.endswith("a/SKILL.md"))
+    real_open = listing.open_regular
+
+    def open_regular(path: str) -> int:
+        if path.endswith("a/SKILL.md"):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return real_open(path)
+
+    monkeypatch.setattr(listing, "open_regular", open_regular)
     discovery = discover([str(root)], CONFIG)
     assert [(entry.path, entry.problem) for entry in discovery.entries] == [
         ("a/SKILL.md", "unreadable"),
