@@ -28,6 +28,8 @@ pytestmark = [pytest.mark.real, pytest.mark.skipif(os.name == "nt", reason="POSI
 PACKAGES = ("skill_health", "router", "effectiveness")
 HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"
 VERSIONS = ("3.11", "3.12", "3.13")
+# An environment takes long to fill, so the gate has one Python alone.
+OTHERS = [pytest.param(version, marks=pytest.mark.exhaustive) for version in VERSIONS if version != HERE]
 SKILL = """---
 name: tidy-lists
 description: Sorts lists and removes repeats. Use when a list is out of order or has duplicates.
@@ -114,7 +116,7 @@ def install(wheel: Path, checkout: Path, root: Path, version: str, extras: tuple
     return Installation(root / "env" / "bin", extras)
 
 
-@pytest.fixture(scope="module", params=[pytest.param(VERSIONS[0], marks=pytest.mark.smoke), *VERSIONS[1:]])
+@pytest.fixture(scope="module", params=[pytest.param(HERE, marks=pytest.mark.smoke), *OTHERS])
 def base(
     request: pytest.FixtureRequest, wheel: Path, checkout: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Installation:
@@ -122,7 +124,7 @@ def base(
     return install(wheel, checkout, tmp_path_factory.mktemp("base"), request.param, ())
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
+@pytest.fixture(scope="module", params=[HERE, *OTHERS])
 def full(
     request: pytest.FixtureRequest, wheel: Path, checkout: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Installation:
@@ -214,7 +216,7 @@ def test_the_sdist_holds_what_the_wheel_is_built_of_and_nothing_else(checkout: P
 
 
 @pytest.mark.parametrize(("lock", "more"), [("base", ()), ("report", ("Jinja2",))])
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", [HERE, *OTHERS])
 def test_the_locks_install_with_their_hashes_as_the_action_does(
     checkout: Path, tmp_path: Path, version: str, lock: str, more: tuple[str, ...]
 ) -> None:
@@ -234,7 +236,7 @@ def test_the_locks_install_with_their_hashes_as_the_action_does(
 PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_28_aarch64", "macosx_11_0_arm64", "macosx_11_0_x86_64", "win_amd64")
 
 
-@pytest.mark.parametrize("version", ["3.11", "3.14"])
+@pytest.mark.parametrize("version", [pytest.param("3.11", marks=pytest.mark.exhaustive), "3.14"])
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_the_locks_have_wheels_for(checkout: Path, tmp_path: Path, platform: str, version: str) -> None:
     """What pip would take there; it looks at no marker of another system, and none of the packages has one."""
@@ -258,6 +260,7 @@ def test_a_file_with_another_hash_is_refused(checkout: Path, tmp_path: Path) -> 
     assert done.returncode != 0 and "DO NOT MATCH THE HASHES" in done.stdout + done.stderr
 
 
+@pytest.mark.exhaustive
 def test_the_oldest_markdown_parser_that_is_allowed_reads_the_same(wheel: Path, checkout: Path, tmp_path: Path) -> None:
     """Every rule over every kind of input: the parser is used below its public interface."""
     metadata = (checkout / "pyproject.toml").read_text(encoding="utf-8")

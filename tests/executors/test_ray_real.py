@@ -139,7 +139,7 @@ def check_whole(out: Path, whole: dict[str, Any]) -> None:
     assert set(ended.values()) == {1}
 
 
-@pytest.mark.parametrize("workers", [2, 4])
+@pytest.mark.parametrize("workers", [2, pytest.param(4, marks=pytest.mark.exhaustive)])
 def test_trials_on_workers_have_the_bytes_of_trials_here(
     collection: Path, tmp_path: Path, whole: dict[str, Any], workers: int
 ) -> None:
