@@ -392,13 +392,9 @@ def test_the_gitlab_component(runner: Runner, monkeypatch: pytest.MonkeyPatch) -
     script = "\n".join(line for line in job["script"] if "pip install" not in line)
     for code in (0, 0):
         done = subprocess.run(
-            ["bash", "-e", "-c", script],
-            cwd=runner.work,
-            env=os.environ | given,
-            capture_output=True,
-            text=True,
+            ["bash", "-e", "-c", script], cwd=runner.work, env=os.environ | given, capture_output=True, text=True,
             check=False,
-        )
+        )  # fmt: skip
         assert done.returncode == code, done.stderr
     assert json.loads((runner.work / "skill-health-quality.json").read_text())[0]["check_name"] == "LI001 broken-link"
     assert len(forge.comments) == 1 and "1 new error" in forge.comments[0]["body"]

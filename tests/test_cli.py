@@ -218,15 +218,9 @@ def test_the_root_imports_no_command_and_no_metadata(tmp_path: Path) -> None:
     loaded = sorted(json.loads(done.stdout.splitlines()[-1]))
     ours = [name for name in loaded if name.split(".")[0] == "skill_health"]
     assert ours == [
-        "skill_health",
-        "skill_health.cli",
-        "skill_health.commands",
-        "skill_health.commands._folder",
-        "skill_health.core",
-        "skill_health.core.errors",
-        "skill_health.core.plugins",
-        "skill_health.root",
-    ]
+        "skill_health", "skill_health.cli", "skill_health.commands", "skill_health.commands._folder",
+        "skill_health.core", "skill_health.core.errors", "skill_health.core.plugins", "skill_health.root",
+    ]  # fmt: skip
     assert not {"importlib.metadata", "difflib", "yaml", "markdown_it", "jsonschema"} & set(loaded)
 
 

@@ -340,14 +340,10 @@ def test_the_reports_may_lie_anywhere(repository: Path, run: Run, tmp_path_facto
 @pytest.mark.parametrize(
     ("change", "dirty"),
     [
-        ("", False),
-        ("reports/skill-health-drift.md", False),
-        ("reports/router-history.jsonl", False),
-        ("skills/tidy/SKILL.md", True),
-        ("skills/tidy/new.md", True),
-        ("registries/claims.jsonl", True),
+        ("", False), ("reports/skill-health-drift.md", False), ("reports/router-history.jsonl", False),
+        ("skills/tidy/SKILL.md", True), ("skills/tidy/new.md", True), ("registries/claims.jsonl", True),
     ],
-)
+)  # fmt: skip
 def test_dirty_is_about_the_collection(repository: Path, run: Run, change: str, dirty: bool) -> None:
     run("daily", DAY_1)
     commit_all(repository)

@@ -32,17 +32,9 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Write = Callable[[Mapping[str, str]], Path]
 
 BASIS = RiskBasis(
-    model="m" * 32,
-    listing="full",
-    key="k" * 32,
-    notes=(),
-    collections=6,
-    skills=111,
-    lost=31,
-    auc=0.75,
-    low=0.6,
+    model="m" * 32, listing="full", key="k" * 32, notes=(), collections=6, skills=111, lost=31, auc=0.75, low=0.6,
     high=0.9,
-)
+)  # fmt: skip
 ALIKE = DailyAlike(skills=30, lost=15, low=0.3, high=0.7)
 DEFAULTS = Config()
 LIMITS = Daily(risk_change=0.1, high_risk=0.5)
@@ -79,14 +71,11 @@ def report(*rated: tuple[str, float | None]) -> RiskReport:
 @pytest.mark.parametrize(
     ("before", "after", "named"),
     [
-        pytest.param(0.2, 0.31, (0.2, 0.31), id="rose"),
-        pytest.param(0.31, 0.2, (0.31, 0.2), id="fell"),
-        pytest.param(0.2, 0.3, None, id="by just that much"),
-        pytest.param(0.6, 0.6, None, id="stayed"),
-        pytest.param(None, 0.9, None, id="not known before"),
-        pytest.param(0.9, None, None, id="not known now"),
+        pytest.param(0.2, 0.31, (0.2, 0.31), id="rose"), pytest.param(0.31, 0.2, (0.31, 0.2), id="fell"),
+        pytest.param(0.2, 0.3, None, id="by just that much"), pytest.param(0.6, 0.6, None, id="stayed"),
+        pytest.param(None, 0.9, None, id="not known before"), pytest.param(0.9, None, None, id="not known now"),
     ],
-)
+)  # fmt: skip
 def test_a_risk_that_moves_is_named(
     before: float | None, after: float | None, named: tuple[float, float] | None
 ) -> None:

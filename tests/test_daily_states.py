@@ -185,29 +185,20 @@ def test_a_state_is_read_from_the_end_no_further_than_needed(tmp_path: Path) -> 
 
 def fact(**more: Any) -> bytes:
     known = {
-        "schema": "skill-health/daily-state/1",
-        "state": "0" * 32,
-        "base": None,
-        "kind": "skill",
-        "name": "a",
+        "schema": "skill-health/daily-state/1", "state": "0" * 32, "base": None, "kind": "skill", "name": "a",
         "value": None,
-    }
+    }  # fmt: skip
     return json.dumps(known | more, sort_keys=True, separators=(",", ":")).encode()
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"kind": "skill", "value": 3},
-        {"kind": "claim", "value": {"name": "a"}},
-        {"kind": "claim", "value": "soon"},
-        {"kind": "finding", "value": 1, "name": "no-key"},
-        {"kind": "finding", "value": 10**12, "name": KEYS[0]},
-        {"kind": "finding", "value": 0, "name": KEYS[0]},
-        {"base": "x"},
-        {"schema": "skill-health/daily-state/2"},
+        {"kind": "skill", "value": 3}, {"kind": "claim", "value": {"name": "a"}}, {"kind": "claim", "value": "soon"},
+        {"kind": "finding", "value": 1, "name": "no-key"}, {"kind": "finding", "value": 10**12, "name": KEYS[0]},
+        {"kind": "finding", "value": 0, "name": KEYS[0]}, {"base": "x"}, {"schema": "skill-health/daily-state/2"},
     ],
-)
+)  # fmt: skip
 def test_a_line_that_is_none_makes_its_state_unknown(change: dict[str, Any], tmp_path: Path) -> None:
     from skill_health.core.files import blake2b
 

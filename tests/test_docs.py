@@ -199,12 +199,7 @@ def test_the_worked_example_is_a_rule_that_passes_its_cases(guide: str, checkout
     written = [path for path in blocks if path.endswith(".py")]
     for tool in (["ruff", "check"], ["ruff", "format", "--check"], ["mypy"]):
         checked = subprocess.run(
-            [sys.executable, "-m", *tool, *written],
-            env=env,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
+            [sys.executable, "-m", *tool, *written], env=env, cwd=tmp_path, capture_output=True, text=True, check=False
         )
         assert checked.returncode == 0, checked.stdout + checked.stderr
 

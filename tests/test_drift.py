@@ -64,16 +64,9 @@ def differences(drift: Drift) -> list[Any]:
         or s.score.before != s.score.after
     ]
     groups = (
-        drift.relisted,
-        drift.added,
-        drift.removed,
-        drift.renamed,
-        drift.new,
-        drift.fixed,
-        drift.rules,
-        drift.stale,
+        drift.relisted, drift.added, drift.removed, drift.renamed, drift.new, drift.fixed, drift.rules, drift.stale,
         drift.reviewed,
-    )
+    )  # fmt: skip
     return [*moved, *(entry for group in groups for entry in group)]
 
 

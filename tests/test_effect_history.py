@@ -94,12 +94,9 @@ def test_a_skill_that_is_another_one_now_is_marked(
 
 def test_what_is_about_another_collection_says_nothing_of_this_one(tmp_path: Path) -> None:
     put(
-        tmp_path,
-        line(None, run_id="mine"),
-        line(run_id="mine"),
-        line(None, run_id="other"),
+        tmp_path, line(None, run_id="mine"), line(run_id="mine"), line(None, run_id="other"),
         line("apples", run_id="other"),
-    )
+    )  # fmt: skip
     found = read_effects(str(tmp_path / "reports"), dict, ("plums", "pears"))
     assert found is not None
     assert [(each.skill, each.run_id) for each in found.lines] == [(None, "mine"), ("plums", "mine")]
@@ -154,11 +151,7 @@ JSON = st.recursive(
 @given(st.sampled_from(sorted(line())), JSON)
 def test_no_value_of_any_field_can_stop_it(tmp_path_factory: pytest.TempPathFactory, key: str, value: Any) -> None:
     root = tmp_path_factory.mktemp("r")
-    put(
-        root,
-        line(**({key: value} if key not in ("skill", "model") else {})) | {key: value},
-        line("pears"),
-    )
+    put(root, line(**({key: value} if key not in ("skill", "model") else {})) | {key: value}, line("pears"))
     found = read(root)
     assert any(each.skill == "pears" for each in found.lines)
 
@@ -183,20 +176,10 @@ def effect(done: subprocess.CompletedProcess[str]) -> dict[str, Any] | None:
 def test_daily_shows_it_in_every_format(collection: Path, run: Run) -> None:
     assert effect(run("daily", DAY, "--format", "json", "--no-write")) is None
     simulated = line(
-        "pears",
-        "scripted",
-        simulated=True,
-        biased=["the control moved"],
-        delta=number(0.1, None, None),
+        "pears", "scripted", simulated=True, biased=["the control moved"], delta=number(0.1, None, None),
         preliminary=["a", "b"],
-    )
-    put(
-        collection,
-        line(None, verdict="not testable", delta=number(None, None, None)),
-        line(),
-        simulated,
-        "{",
-    )
+    )  # fmt: skip
+    put(collection, line(None, verdict="not testable", delta=number(None, None, None)), line(), simulated, "{")
     done = run("daily", DAY)
     assert (done.returncode, done.stderr) == (0, "")
     assert f"{EFFECT_TITLE} (3)\n" in done.stdout

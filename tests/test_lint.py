@@ -81,21 +81,15 @@ def test_paths_are_those_that_the_user_can_open(run: Run, write: Write, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere"], "nowhere"),
-        (["--format", "pdf"], "there is no format 'pdf'"),
-        (["--select", "XX999"], "no rule is called 'XX999'"),
-        (["--select", "FM0003"], "did you mean FM003"),
-        (["--as-of", "tomorrow"], "not a date"),
-        (["--profile", "nice", "--score"], "nice"),
-        (["--baseline", "none.json"], "no baseline"),
-        (["--write-baseline", ""], "needs a reason"),
-        (["--profile", "nope.toml"], "nope.toml"),
-        (["--fail-under", "7"], "--fail-under"),
-        (["--changed", "nothing"], "git"),
-        (["--config", "none.toml"], "none.toml"),
+        (["nowhere"], "nowhere"), (["--format", "pdf"], "there is no format 'pdf'"),
+        (["--select", "XX999"], "no rule is called 'XX999'"), (["--select", "FM0003"], "did you mean FM003"),
+        (["--as-of", "tomorrow"], "not a date"), (["--profile", "nice", "--score"], "nice"),
+        (["--baseline", "none.json"], "no baseline"), (["--write-baseline", ""], "needs a reason"),
+        (["--profile", "nope.toml"], "nope.toml"), (["--fail-under", "7"], "--fail-under"),
+        (["--changed", "nothing"], "git"), (["--config", "none.toml"], "none.toml"),
         (["--output", "skills"], "cannot write"),
     ],
-)
+)  # fmt: skip
 def test_the_users_mistakes_exit_2_with_one_line(run: Run, write: Write, arguments: list[str], message: str) -> None:
     write(COLLECTION)
     done = run("lint", *arguments)

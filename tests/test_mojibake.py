@@ -29,25 +29,9 @@ def test_what_was_misread_comes_back(text: str, windows: bool, times: int) -> No
 
 
 WORDS = [
-    "café",
-    "naïve",
-    "’s",
-    "—",
-    "“",
-    "”",
-    " ",
-    "Ä",
-    "über",
-    "…",
-    "日本",
-    " 100 €",
-    " 5 °C",
-    "á",
-    "É",
-    "–",
-    "é",
+    "café", "naïve", "’s", "—", "“", "”", " ", "Ä", "über", "…", "日本", " 100 €", " 5 °C", "á", "É", "–", "é",
     "Привет",
-]
+]  # fmt: skip
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=12).map("".join))

@@ -123,21 +123,13 @@ def test_matches_are_counted_where_python_finds_them() -> None:
 @pytest.mark.parametrize(
     ("source", "flags", "anchored", "piece"),
     [
-        (r"(?:^|x)\s*(?:curl)", re.MULTILINE, False, "\n"),
-        (r"\[([^\]]+)\]\((https?://[^)]+)\)", 0, False, "["),
-        (r"^\s*```", re.MULTILINE, False, "\n"),
-        (r"\s*\(at end\)$", 0, False, " "),
-        (r"<[^>]*>", 0, False, "<!--"),
-        (r"-?\d+\.\d{3,}|-?\d+e-\d+", 0, False, "0"),
-        (rb"\s+$", 0, False, "\t"),
-        (r"[0-9]+\.?[0-9]*\Z", 0, True, "0"),
-        (r"[^\s]*SKILL\.md", 0, False, "a"),
-        (r"(?:a|b|ab)*c", 0, True, "ab"),
-        (r"<!--.*?-->", re.DOTALL, False, "<!--"),
-        (r"(\w+) \1!", 0, False, "a"),
-        (r"(?=\w+!)a", 0, False, "a"),
+        (r"(?:^|x)\s*(?:curl)", re.MULTILINE, False, "\n"), (r"\[([^\]]+)\]\((https?://[^)]+)\)", 0, False, "["),
+        (r"^\s*```", re.MULTILINE, False, "\n"), (r"\s*\(at end\)$", 0, False, " "), (r"<[^>]*>", 0, False, "<!--"),
+        (r"-?\d+\.\d{3,}|-?\d+e-\d+", 0, False, "0"), (rb"\s+$", 0, False, "\t"),
+        (r"[0-9]+\.?[0-9]*\Z", 0, True, "0"), (r"[^\s]*SKILL\.md", 0, False, "a"), (r"(?:a|b|ab)*c", 0, True, "ab"),
+        (r"<!--.*?-->", re.DOTALL, False, "<!--"), (r"(\w+) \1!", 0, False, "a"), (r"(?=\w+!)a", 0, False, "a"),
     ],
-)
+)  # fmt: skip
 def test_patterns_that_are_not_linear_are_found_out(source: Any, flags: int, anchored: bool, piece: str) -> None:
     assert not Ours("slow", re.compile(source, flags), anchored).is_linear(piece)
 

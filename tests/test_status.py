@@ -237,12 +237,8 @@ def test_a_table_fits_80_columns() -> None:
     page = as_text(MANY, 80).splitlines()
     head = next(at for at, line in enumerate(page) if line.startswith("skill "))
     assert [line.split("  ")[0] for line in page[head + 1 : head + 6]] == [
-        "plums",
-        "pears",
-        page[head + 3].split("  ")[0],
-        "figs",
-        "dates",
-    ]
+        "plums", "pears", page[head + 3].split("  ")[0], "figs", "dates",
+    ]  # fmt: skip
     assert max(columns(line) for line in page[head : head + 6]) <= 80
 
 
@@ -308,12 +304,8 @@ def test_recall_of_a_skill_is_read_from_the_report_of_the_run(write: Write) -> N
     assert found is not None
     (only,) = found.of("plums")
     assert (only.run_id, only.local, only.changed, only.recall.value, only.precision.n) == (
-        "run-1",
-        True,
-        True,
-        0.75,
-        4,
-    )
+        "run-1", True, True, 0.75, 4,
+    )  # fmt: skip
     assert (found.of("pears"), found.problems) == ((), ())
 
 

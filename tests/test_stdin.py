@@ -134,14 +134,10 @@ def test_a_skill_that_is_the_root_is_judged_alone(run: Run, pipe: Run, write: Wr
 @pytest.mark.parametrize(
     "data",
     [
-        b"",
-        b"\0" * 300,
-        b"\xff\xfe\x00",
-        b"---\n" * 5000,
-        b"\xef\xbb\xbf",
+        b"", b"\0" * 300, b"\xff\xfe\x00", b"---\n" * 5000, b"\xef\xbb\xbf",
         pytest.param(b"x" * (2 << 20), marks=pytest.mark.slow),
     ],
-)
+)  # fmt: skip
 def test_any_bytes(data: bytes, pipe: Run, write: Write) -> None:
     # In a folder of its own: what is beside a SKILL.md counts, and other tests leave skills beside theirs.
     root = write({"collection/skills/other/SKILL.md": HEAD.replace("tidy", "other")}) / "collection"

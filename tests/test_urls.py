@@ -39,16 +39,10 @@ class Site:
 
 
 REDIRECTS = {
-    "/moved": (301, "/ok"),
-    "/twice": (308, "/moved"),
-    "/for-now": (302, "/ok"),
-    "/moved-then-for-now": (301, "/for-now"),
-    "/loop": (301, "/loop"),
-    "/moved-to-gone": (301, "/gone"),
-    "/elsewhere": (302, "http://127.0.0.2:1/private"),
-    "/to-file": (302, "file:///etc/hosts"),
-    "/nowhere": (302, ""),
-}
+    "/moved": (301, "/ok"), "/twice": (308, "/moved"), "/for-now": (302, "/ok"),
+    "/moved-then-for-now": (301, "/for-now"), "/loop": (301, "/loop"), "/moved-to-gone": (301, "/gone"),
+    "/elsewhere": (302, "http://127.0.0.2:1/private"), "/to-file": (302, "file:///etc/hosts"), "/nowhere": (302, ""),
+}  # fmt: skip
 STATUS = {"/gone": 404, "/gone-for-good": 410, "/login": 401, "/busy": 429, "/broken": 500}
 
 
@@ -130,27 +124,15 @@ def ask(site: Site, *paths: str, cache: Path | None = None, at: float = 0.0, tim
 @pytest.mark.parametrize(
     ("path", "status", "code", "final"),
     [
-        ("/ok", "ok", 200, ""),
-        ("/ok?a=b c&ü", "ok", 200, ""),
-        ("/no-head", "ok", 200, ""),
-        ("/head-lies", "ok", 200, ""),
-        ("/gone", "gone", 404, ""),
-        ("/gone-for-good", "gone", 410, ""),
-        ("/login", "error", 401, ""),
-        ("/busy", "error", 429, ""),
-        ("/broken", "error", 500, ""),
-        ("/flaky", "ok", 200, ""),
-        ("/moved", "moved", 200, "/ok"),
-        ("/twice", "moved", 200, "/ok"),
-        ("/for-now", "ok", 200, ""),
-        ("/moved-then-for-now", "moved", 200, "/for-now"),
-        ("/moved-to-gone", "gone", 404, ""),
-        ("/loop", "error", 301, ""),
-        ("/nowhere", "error", 302, ""),
-        ("/to-file", "error", 0, ""),
-        ("/garbage", "error", 0, ""),
+        ("/ok", "ok", 200, ""), ("/ok?a=b c&ü", "ok", 200, ""), ("/no-head", "ok", 200, ""),
+        ("/head-lies", "ok", 200, ""), ("/gone", "gone", 404, ""), ("/gone-for-good", "gone", 410, ""),
+        ("/login", "error", 401, ""), ("/busy", "error", 429, ""), ("/broken", "error", 500, ""),
+        ("/flaky", "ok", 200, ""), ("/moved", "moved", 200, "/ok"), ("/twice", "moved", 200, "/ok"),
+        ("/for-now", "ok", 200, ""), ("/moved-then-for-now", "moved", 200, "/for-now"),
+        ("/moved-to-gone", "gone", 404, ""), ("/loop", "error", 301, ""), ("/nowhere", "error", 302, ""),
+        ("/to-file", "error", 0, ""), ("/garbage", "error", 0, ""),
     ],
-)
+)  # fmt: skip
 def test_answers(site: Site, path: str, status: str, code: int, final: str) -> None:
     [result] = ask(site, path)
     assert (result.status, result.code) == (status, code)
@@ -305,17 +287,9 @@ def test_lint_asks_and_reports(site: Site, tmp_path: Path, run: Run) -> None:
     )
     proxy = {"http_proxy": site(""), "no_proxy": "", "NO_PROXY": ""}
     done = run(
-        "lint",
-        "--select",
-        "LI016",
-        "--check-urls",
-        "--format",
-        "json",
-        "--fail-on",
-        "warning",
-        str(tmp_path),
+        "lint", "--select", "LI016", "--check-urls", "--format", "json", "--fail-on", "warning", str(tmp_path),
         env=proxy,
-    )
+    )  # fmt: skip
     assert done.returncode == 1, done.stdout
     report = json.loads(done.stdout)
     found = [(f["path"], f["line"], f["severity"], f["message"]) for f in report["findings"]]

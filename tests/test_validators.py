@@ -77,14 +77,10 @@ def test_each_mutation_changes_something(name: str, write: Write) -> None:
 @pytest.mark.parametrize(
     ("text", "length"),
     [
-        ('description: "four"\n', 4),
-        ("description: four\n", 4),
-        ("description: >-\n  more\n", 2),
-        ('description: "open\ndescription: "in quotes"\n', 9),
-        ("  description: indented\n", 0),
-        ("", 0),
+        ('description: "four"\n', 4), ("description: four\n", 4), ("description: >-\n  more\n", 2),
+        ('description: "open\ndescription: "in quotes"\n', 9), ("  description: indented\n", 0), ("", 0),
     ],
-)
+)  # fmt: skip
 def test_a_description_is_as_long_as_the_script_counts(text: str, length: int) -> None:
     assert description_length(text) == length
 

@@ -54,12 +54,8 @@ def test_each_change_is_one_run(write: Write, watched: Callable[..., Any]) -> No
     done = watched(root, iter(changes))
     assert done.returncode == 130
     assert [line.split()[1] for line in done.stdout.splitlines() if "SKILL.md" in line] == [
-        "LI001",
-        "FM008",
-        "LI001",
-        "LI013",
-        "FM008",
-    ]
+        "LI001", "FM008", "LI001", "LI013", "FM008",
+    ]  # fmt: skip
     said = done.stderr.splitlines()
     assert [("skill-health.toml" in line, "no skill" in line) for line in said] == [
         (True, False),

@@ -13,42 +13,19 @@ from skill_health.core.boundary import INSIDE, MISSING, OUTSIDE, Boundary, git_t
 SECRET = b"the text of somebody else\n"
 # What a link leads to, and what is known of it. Each is asked about a target that is there and one that is not.
 LINKS = {
-    "shared/rules.md": INSIDE,
-    "skills/../shared/rules.md": INSIDE,
-    "shared/gone.md": MISSING,
-    "loop": MISSING,
-    "../outside/secret.md": OUTSIDE,
-    "../outside/gone.md": OUTSIDE,
-    "../outside": OUTSIDE,
-    "../repository-too/secret.md": OUTSIDE,
-    "/etc/passwd": OUTSIDE,
-    "/nowhere/at/all": OUTSIDE,
-    "/proc/self/environ": OUTSIDE,
-    "/dev/zero": OUTSIDE,
-    "chain": OUTSIDE,
-    "folder/secret.md": OUTSIDE,
+    "shared/rules.md": INSIDE, "skills/../shared/rules.md": INSIDE, "shared/gone.md": MISSING, "loop": MISSING,
+    "../outside/secret.md": OUTSIDE, "../outside/gone.md": OUTSIDE, "../outside": OUTSIDE,
+    "../repository-too/secret.md": OUTSIDE, "/etc/passwd": OUTSIDE, "/nowhere/at/all": OUTSIDE,
+    "/proc/self/environ": OUTSIDE, "/dev/zero": OUTSIDE, "chain": OUTSIDE, "folder/secret.md": OUTSIDE,
     "folder/../outside/secret.md": OUTSIDE,
-}
+}  # fmt: skip
 PATHS = {
-    "shared/rules.md": INSIDE,
-    "shared": INSIDE,
-    "": INSIDE,
-    "shared/../shared/rules.md": INSIDE,
-    "inner/rules.md": INSIDE,
-    "gone.md": MISSING,
-    "a\0b.md": MISSING,
-    "\ud800.md": MISSING,
-    "../outside/secret.md": OUTSIDE,
-    "../outside/gone.md": OUTSIDE,
-    "../repository-too/secret.md": OUTSIDE,
-    "../..": OUTSIDE,
-    "/etc/passwd": OUTSIDE,
-    "folder/secret.md": OUTSIDE,
-    "folder/gone.md": OUTSIDE,
-    "folder/deeper/still/gone.md": OUTSIDE,
-    "folder": OUTSIDE,
-    "chain": OUTSIDE,
-}
+    "shared/rules.md": INSIDE, "shared": INSIDE, "": INSIDE, "shared/../shared/rules.md": INSIDE,
+    "inner/rules.md": INSIDE, "gone.md": MISSING, "a\0b.md": MISSING, "\ud800.md": MISSING,
+    "../outside/secret.md": OUTSIDE, "../outside/gone.md": OUTSIDE, "../repository-too/secret.md": OUTSIDE,
+    "../..": OUTSIDE, "/etc/passwd": OUTSIDE, "folder/secret.md": OUTSIDE, "folder/gone.md": OUTSIDE,
+    "folder/deeper/still/gone.md": OUTSIDE, "folder": OUTSIDE, "chain": OUTSIDE,
+}  # fmt: skip
 
 
 @pytest.fixture

@@ -242,10 +242,7 @@ STRINGS = 'must be a list of non-empty strings, such as ["one"]'
             "[router.providers.X_Y]\nprotocol = 'openai'",
             '1: "router.providers.X_Y": a provider is named in lower-case words joined by hyphens',
         ),
-        (
-            "[router.providers.x]\nprotocol = 'openai'\ntimeout = 0",
-            f'3: "router.providers.x.timeout" {WHOLE} 1, not 0',
-        ),
+        ("[router.providers.x]\nprotocol = 'openai'\ntimeout = 0", f'3: "router.providers.x.timeout" {WHOLE} 1, not 0'),
         ("[router.prices]\n'a:b' = 1", '2: "router.prices.a:b" must be a table such as'),
         ("[router.prices.'a:b']\ninput = 1", '1: "router.prices.a:b" needs the key "output"'),
         ("[router.prices.'a:b']\ninput = -1\noutput = 1", '2: "router.prices.a:b.input" must be US dollars'),
@@ -583,31 +580,18 @@ def test_what_changes_findings_is_not_the_users_own(
 
 
 OUTSIDE = [
-    "/etc/passwd",
-    "../outside",
-    "a/../../b",
-    "..",
-    "~/x",
-    "C:\\x",
-    "\\\\host\\share",
-    "a\\..\\..\\b",
-    "a\u202eb",
-]
+    "/etc/passwd", "../outside", "a/../../b", "..", "~/x", "C:\\x", "\\\\host\\share", "a\\..\\..\\b", "a\u202eb",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("value", OUTSIDE)
 @pytest.mark.parametrize(
     "key",
     [
-        "baseline",
-        "profile",
-        "daily.reports",
-        "sources.claims",
-        "sources.mechanisms",
-        "sources.prompts",
+        "baseline", "profile", "daily.reports", "sources.claims", "sources.mechanisms", "sources.prompts",
         "sources.tasks",
     ],
-)
+)  # fmt: skip
 def test_a_repository_names_only_what_lies_inside_it(key: str, value: str, tmp_path: Path) -> None:
     table, _, name = key.rpartition(".")
     shown = json.dumps(value)

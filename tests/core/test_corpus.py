@@ -70,10 +70,7 @@ def test_a_collection(tree: Write) -> None:
     discovery = discover([str(root)], CONFIG)
     assert discovery == Discovery(
         str(root),
-        (
-            Entry("skills/a/SKILL.md", "root", ("references/y.md", "scripts/x.py")),
-            Entry("skills/b/SKILL.md", "root"),
-        ),
+        (Entry("skills/a/SKILL.md", "root", ("references/y.md", "scripts/x.py")), Entry("skills/b/SKILL.md", "root")),
     )
 
 
@@ -97,18 +94,10 @@ def test_layouts(tree: Write, folder: str) -> None:
 @pytest.mark.parametrize(
     "folder",
     [
-        "node_modules",
-        ".git",
-        ".venv",
-        "venv",
-        "__pycache__",
-        ".tox",
-        "x.dist-info",
-        "x.egg-info",
-        ".hidden",
+        "node_modules", ".git", ".venv", "venv", "__pycache__", ".tox", "x.dist-info", "x.egg-info", ".hidden",
         "site-packages",
     ],
-)
+)  # fmt: skip
 def test_folders_that_are_never_entered(tree: Write, folder: str) -> None:
     root = tree(files(f"{folder}/a/SKILL.md", "x/SKILL.md", f"x/{folder}/y.md"))
     assert [(entry.path, entry.files) for entry in discover([str(root)], CONFIG).entries] == [("x/SKILL.md", ())]
@@ -317,10 +306,7 @@ def test_gitignore_of_every_level(tree: Write) -> None:
     (root / ".git/info/exclude").write_text("/f\n!b\n")
     (root / "g/.gitignore").write_text("*\n")
     discovery = discover([str(root)], CONFIG)
-    assert [(entry.path, entry.files) for entry in discovery.entries] == [
-        ("a/SKILL.md", ()),
-        ("c/e/SKILL.md", ()),
-    ]
+    assert [(entry.path, entry.files) for entry in discovery.entries] == [("a/SKILL.md", ()), ("c/e/SKILL.md", ())]
 
 
 def test_gitignore_without_git_and_above_the_named_folder(tree: Write) -> None:
@@ -363,14 +349,9 @@ MATERIAL = (
     "template", "skills/TEMPLATE", "skills/live/tests/f",
 )  # fmt: skip
 LIVE = (
-    "skills/live",
-    "skills/tests",
-    "skills/backups",
-    "plugins/templates/skills/g",
-    "examples/good/h",
-    "testing/i",
+    "skills/live", "skills/tests", "skills/backups", "plugins/templates/skills/g", "examples/good/h", "testing/i",
     "skills/live/templates",
-)
+)  # fmt: skip
 
 
 def test_test_data_templates_overlays_and_backups_are_left_out_and_counted(tree: Write) -> None:
@@ -450,27 +431,16 @@ def test_ignored_and_excluded_as_git_would(
 def test_byte_identical_copies_are_one_skill(tree: Write) -> None:
     root = tree(
         {
-            "skills/a/SKILL.md": "same",
-            "skills/a/x.md": "x",
-            ".claude/skills/a/SKILL.md": "same",
-            ".claude/skills/a/x.md": "x",
-            "p/a/SKILL.md": "same",
-            "p/a/x.md": "y",
-            "q/a/SKILL.md": "came",
-            "q/a/x.md": "x",
-            "r/a/SKILL.md": "same",
-            "r/b/SKILL.md": "same",
-            "r/b/x.md": "x",
+            "skills/a/SKILL.md": "same", "skills/a/x.md": "x", ".claude/skills/a/SKILL.md": "same",
+            ".claude/skills/a/x.md": "x", "p/a/SKILL.md": "same", "p/a/x.md": "y", "q/a/SKILL.md": "came",
+            "q/a/x.md": "x", "r/a/SKILL.md": "same", "r/b/SKILL.md": "same", "r/b/x.md": "x",
         }
-    )
+    )  # fmt: skip
     entries = discover([str(root)], CONFIG).entries
     assert {entry.path: entry.copies for entry in entries} == {
-        ".claude/skills/a/SKILL.md": ("skills/a/SKILL.md",),
-        "p/a/SKILL.md": (),
-        "q/a/SKILL.md": (),
-        "r/a/SKILL.md": (),
-        "r/b/SKILL.md": (),
-    }
+        ".claude/skills/a/SKILL.md": ("skills/a/SKILL.md",), "p/a/SKILL.md": (), "q/a/SKILL.md": (),
+        "r/a/SKILL.md": (), "r/b/SKILL.md": (),
+    }  # fmt: skip
 
 
 def test_a_copy_that_is_asked_for_makes_its_skill_a_target(tree: Write) -> None:
@@ -518,14 +488,11 @@ def test_links_into_what_is_not_walked_are_walked_in_their_place(tree: Write) ->
     root = git(
         tree(
             files(
-                ".store/a/SKILL.md",
-                ".store/a/x.md",
-                ".store/b/SKILL.md",
-                "node_modules/n/SKILL.md",
+                ".store/a/SKILL.md", ".store/a/x.md", ".store/b/SKILL.md", "node_modules/n/SKILL.md",
                 "vendor/v/SKILL.md",
             )
         )
-    )
+    )  # fmt: skip
     (root / "skills").mkdir()
     (root / "skills/a").symlink_to("../.store/a")
     (root / "skills/all").symlink_to("../.store")
@@ -588,13 +555,9 @@ def test_skill_md_that_cannot_be_read(tree: Write) -> None:
     os.mkfifo(root / "pipe" / "SKILL.md")
     entries = discover([str(root)], CONFIG).entries
     assert {entry.folder: (entry.problem, entry.files) for entry in entries} == {
-        "dangling": ("dangling", ()),
-        "folder": ("directory", ("y.md",)),
-        "loop": ("loop", ()),
-        "ok": ("", ()),
-        "pipe": ("unreadable", ()),
-        "through": ("dangling", ()),
-    }
+        "dangling": ("dangling", ()), "folder": ("directory", ("y.md",)), "loop": ("loop", ()), "ok": ("", ()),
+        "pipe": ("unreadable", ()), "through": ("dangling", ()),
+    }  # fmt: skip
     for name in ("dangling", "folder", "loop", "pipe"):
         git(root)
         assert targets(discover([str(root / name / "SKILL.md")], CONFIG)) == [f"{name}/SKILL.md"]

@@ -138,17 +138,12 @@ def test_lines_are_read_one_by_one_and_bounded(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("number", "kind"),
     [
-        (errno.ENOENT, "nothing"),
-        (errno.ENOTDIR, "nothing"),
-        (errno.ELOOP, "nothing"),
-        (errno.ENAMETOOLONG, "nothing"),
-        (errno.EIO, "unknown"),
-        (errno.EACCES, "unknown"),
-        (errno.ESTALE, "unknown"),
+        (errno.ENOENT, "nothing"), (errno.ENOTDIR, "nothing"), (errno.ELOOP, "nothing"),
+        (errno.ENAMETOOLONG, "nothing"), (errno.EIO, "unknown"), (errno.EACCES, "unknown"), (errno.ESTALE, "unknown"),
         (errno.ENOMEM, "unknown"),
     ],
     ids=lambda each: errno.errorcode[each] if isinstance(each, int) else each,
-)
+)  # fmt: skip
 def test_only_what_is_known_not_to_be_there_is_absent(number: int, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(path: str) -> os.stat_result:
         raise OSError(number, os.strerror(number), path)

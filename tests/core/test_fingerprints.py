@@ -94,13 +94,8 @@ def test_words_know_where_they_stand() -> None:
     words = split(text)
     assert words.words == ("sort", "the", "grösse", "検", "索", "now")
     assert [text[a:b] for a, b in zip(words.starts, words.ends, strict=True)] == [
-        "Sort",
-        "the",
-        "Größe",
-        "検",
-        "索",
-        "now",
-    ]
+        "Sort", "the", "Größe", "検", "索", "now",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("words", [[], ["a"], ["a"] * (GRAM - 1)])

@@ -50,12 +50,9 @@ where.start = start
 
 def started(change: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", RUN.format(change=change)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-c", RUN.format(change=change)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True,
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.slow

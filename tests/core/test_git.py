@@ -159,18 +159,11 @@ ATTACKS: dict[str, Callable[[Path], None]] = {
     name.removeprefix("attack_"): function for name, function in sorted(globals().items()) if name.startswith("attack_")
 }
 COMMANDS = (
-    ("lint", "--changed", "HEAD", "."),
-    ("lint", "--changed", "HEAD", "skills"),
-    ("lint", "--new-since", "HEAD", "."),
-    ("lint", "--staged"),
-    ("lint", "."),
-    ("daily", "."),
-    ("daily", "skills"),
-    ("router", "hook", "skills/tidy/SKILL.md"),
-    ("router", "run", ".", "--models", "lexical:bm25"),
-    ("init", "--dry-run", "."),
-    ("report", "."),
-)
+    ("lint", "--changed", "HEAD", "."), ("lint", "--changed", "HEAD", "skills"), ("lint", "--new-since", "HEAD", "."),
+    ("lint", "--staged"), ("lint", "."), ("daily", "."), ("daily", "skills"),
+    ("router", "hook", "skills/tidy/SKILL.md"), ("router", "run", ".", "--models", "lexical:bm25"),
+    ("init", "--dry-run", "."), ("report", "."),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

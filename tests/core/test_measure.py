@@ -23,24 +23,15 @@ def measured(body: str, head: str = HEAD, files: tuple[str, ...] = ()) -> Measur
 @pytest.mark.parametrize(
     ("title", "role"),
     [
-        ("When to Use This Skill", "when_to_use"),
-        ("3. When to activate", "when_to_use"),
-        ("When NOT to use", "boundaries"),
-        ("Scope", "boundaries"),
-        ("⚠️ Common Pitfalls & How to Avoid Them", "gotchas"),
-        ("Known Issues", "gotchas"),
-        ("**Anti-Patterns**", "gotchas"),
-        ("Troubleshooting Guide", "gotchas"),
-        ("Don’ts", "gotchas"),
-        ("Step 2: Workflow", "workflow"),
-        ("Practical Guidance", "workflow"),
-        ("Example: a pull request", "examples"),
-        ("Quality checklist", "verification"),
-        ("See also", "references"),
-        ("Related Skills", "integration"),
+        ("When to Use This Skill", "when_to_use"), ("3. When to activate", "when_to_use"),
+        ("When NOT to use", "boundaries"), ("Scope", "boundaries"),
+        ("⚠️ Common Pitfalls & How to Avoid Them", "gotchas"), ("Known Issues", "gotchas"),
+        ("**Anti-Patterns**", "gotchas"), ("Troubleshooting Guide", "gotchas"), ("Don’ts", "gotchas"),
+        ("Step 2: Workflow", "workflow"), ("Practical Guidance", "workflow"), ("Example: a pull request", "examples"),
+        ("Quality checklist", "verification"), ("See also", "references"), ("Related Skills", "integration"),
         ("Core Concepts", "concepts"),
     ],
-)
+)  # fmt: skip
 def test_titles_have_roles(title: str, role: str) -> None:
     assert role in roles_of(title)
 

@@ -31,14 +31,9 @@ from skill_health.registries.sources import SourceFile, digest, expand, read_sou
 
 PROMPT = {"prompt_id": "p1", "prompt": "Sort.", "expected_primary_skill": None}
 CLAIM = {
-    "claim_id": "claim-a-b",
-    "claim_text": "Costs a tenth.",
-    "owning_skill": "a",
-    "source_url": "https://example.com",
-    "evidence_strength": "primary",
-    "volatility": "high",
-    "last_reviewed": "2026-11-01",
-}
+    "claim_id": "claim-a-b", "claim_text": "Costs a tenth.", "owning_skill": "a", "source_url": "https://example.com",
+    "evidence_strength": "primary", "volatility": "high", "last_reviewed": "2026-11-01",
+}  # fmt: skip
 
 
 def put(root: Path, path: str, content: bytes | str) -> None:

@@ -111,15 +111,10 @@ def test_entropy_is_between_nothing_and_one_bit_for_two_letters(text: str) -> No
 @pytest.mark.parametrize(
     "piece",
     [
-        "xoxb-1111111111-",
-        "-----BEGIN A ",
-        "-----BEGIN PRIVATE KEY-----\n",
-        "sk-proj-",
-        "SG.a.",
-        "hvs.",
+        "xoxb-1111111111-", "-----BEGIN A ", "-----BEGIN PRIVATE KEY-----\n", "sk-proj-", "SG.a.", "hvs.",
         "1234567890:AA",
     ],
-)
+)  # fmt: skip
 def test_repeats_take_linear_time(piece: str) -> None:
     assert is_linear(lambda times: lines_run(lambda: find_secrets(piece * times + "a" * 40)))
     for kind, _, pattern, _ in secrets._FORMATS:

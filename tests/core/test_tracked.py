@@ -15,13 +15,8 @@ from skill_health.discovery.corpus import discover
 from skill_health.discovery.tracked import read_index, tracked_skills
 
 SKILLS = (
-    "SKILL.md",
-    "a/SKILL.md",
-    "a/b/skill.md",
-    f"{'long' * 60}/{'er' * 100}/SKILL.md",
-    "é ü/SKILL.md",
-    "z/SKILL.md",
-)
+    "SKILL.md", "a/SKILL.md", "a/b/skill.md", f"{'long' * 60}/{'er' * 100}/SKILL.md", "é ü/SKILL.md", "z/SKILL.md",
+)  # fmt: skip
 OTHERS = ("MYSKILL.md", "a/SKILL.md.txt", "README.md", "skill.md/notes")
 
 

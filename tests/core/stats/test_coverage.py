@@ -20,16 +20,10 @@ from benchmarks._populations import POPULATIONS, chances, related, traits
 from benchmarks._scenarios import EXHIBITS, SCENARIOS
 
 SWEEPS = {
-    "Metrics of a model": 50,
-    "Differences of two models or runs": 40,
-    "Agreement of four models": 15,
-    "Slopes": 25,
-    "Skills with 3 to 9 prompts": 8,
-    "Latency": 60,
-    "Effectiveness, 6 conditions": 60,
-    "Other contrasts of arms": 50,
+    "Metrics of a model": 50, "Differences of two models or runs": 40, "Agreement of four models": 15, "Slopes": 25,
+    "Skills with 3 to 9 prompts": 8, "Latency": 60, "Effectiveness, 6 conditions": 60, "Other contrasts of arms": 50,
     "Two skills, alone and together": 50,
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("title", thinned(SCENARIOS, 3, SLOW, EXHAUSTIVE))

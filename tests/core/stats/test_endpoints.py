@@ -13,14 +13,7 @@ from scipy import stats
 
 from skill_health.stats.amounts import geometric_ratio
 from skill_health.stats.estimates import Estimate
-from skill_health.stats.multiplicity import (
-    FIRST_WEIGHT,
-    SECOND_WEIGHT,
-    Endpoints,
-    holm,
-    two_endpoints,
-    weight_of_tests,
-)
+from skill_health.stats.multiplicity import FIRST_WEIGHT, SECOND_WEIGHT, Endpoints, holm, two_endpoints, weight_of_tests
 from skill_health.stats.power import chance_to_be_cheaper, chance_to_pass_controls
 
 P = st.none() | st.floats(1e-6, 1)

@@ -41,10 +41,7 @@ def test_it_is_the_regression_of_statsmodels(level: float, slope: float, ties: f
     theirs = model.fit(tol=1e-14, cov_type="cluster", cov_kwds={"groups": groups})
     assert found.win_rate.value == pytest.approx(1 / (1 + np.exp(-theirs.params[0])), rel=1e-9)
     assert found.slope.value == pytest.approx(theirs.params[1], rel=1e-9)
-    for ours, at, back in (
-        (found.win_rate, 0, lambda end: 1 / (1 + np.exp(-end))),
-        (found.slope, 1, lambda end: end),
-    ):
+    for ours, at, back in ((found.win_rate, 0, lambda end: 1 / (1 + np.exp(-end))), (found.slope, 1, lambda end: end)):
         freedom = float(ours.method.split("t with ")[1].split()[0])
         half = stats.t.ppf(0.975, freedom) * theirs.bse[at]
         ends = (back(theirs.params[at] - half), back(theirs.params[at] + half))
