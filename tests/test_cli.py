@@ -7,17 +7,17 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
 import click
 import pytest
+from fixture_types import Write
 
 from skill_health import __version__, cli, commands
 from skill_health.root import root
 
-Write = Callable[[Mapping[str, str]], Path]
 Shown = tuple[int, str, str]
 InProcess = Callable[..., Shown]
 

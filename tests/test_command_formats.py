@@ -7,7 +7,7 @@ import io
 import json
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 import click
 import drafts_made
 import pytest
+from fixture_types import Run
 from judge_runs import RUN_ID, make_run, rubrics, settings
 from judge_runs import judge as judged
 from loopback import Loopback, answer
@@ -29,7 +30,6 @@ from test_suggest import prompts as write_prompts
 from skill_health.effectiveness.commands import judge as judge_command
 from skill_health.root import root as root_command
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 TIME = ("--time", "2026-11-25T08:00:00Z")
 LEXICAL = ("--models", "lexical:bm25,lexical:tfidf")
 PLANTED = ("--agents", "planted:recall=0.7,planted:recall=0.2", "--sandbox", "none", "--quiet")

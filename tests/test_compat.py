@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from fixture_types import Run, Write
 
 from skill_health.lint.compat import SECTIONS, PlanSkill, check_text
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-Write = Callable[[Mapping[str, str]], Path]
 HEAD = "---\nname: tidy\ndescription: Sorts lists. Use when a list is long.\n---\n"
 WHOLE = "".join(f"## {title}\n\n" for title in SECTIONS if title != "Gotchas")
 GOTCHAS = "## Gotchas\n\n1. one\n2. two\n3. three\n\n"

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from fixture_types import Run
 from thinned import EXHAUSTIVE, SLOW, thinned
 
 from skill_health import formats
 from skill_health.discovery.listing import list_folder
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 SECRET = "swordfish-4711-of-somebody-else"
 GOOD = "---\nname: good\ndescription: Sorts lists by size. Use when a list must be sorted.\n---\n\n# Good\n\nSort the list.\n"
 HEAD = "---\nname: bad\ndescription: Sorts lists by size. Use when a list must be sorted.\n---\n\n# Bad\n\n"

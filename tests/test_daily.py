@@ -10,11 +10,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_types import Run, Write
 from jsonschema import Draft202012Validator
 from markdown_it import MarkdownIt
 
@@ -22,9 +22,6 @@ from skill_health.core import validation
 from skill_health.daily.states import read_states, unpack_run
 from skill_health.documents._record import decode_record, record_values
 from skill_health.documents.daily_line import DailyLine
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-Write = Callable[[Mapping[str, str]], Path]
 
 SKILL = """---
 name: {name}

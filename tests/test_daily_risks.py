@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_types import Run, Write
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -27,9 +27,6 @@ from skill_health.documents.drift_report import RenamedSkill
 from skill_health.documents.router_risk import AlikeShare, RatedRisk, RiskReport, RiskValidation
 from skill_health.router.risk.assess import load_model
 from skill_health.status.risks import risk_key
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-Write = Callable[[Mapping[str, str]], Path]
 
 BASIS = RiskBasis(
     model="m" * 32, listing="full", key="k" * 32, notes=(), collections=6, skills=111, lost=31, auc=0.75, low=0.6,

@@ -7,11 +7,11 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_types import Run, Write
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -22,9 +22,6 @@ from skill_health.documents._record import record_values
 from skill_health.documents.daily_line import DailyLine
 from skill_health.documents.daily_run import DailyClaims, DailyRun, DailySkill
 from skill_health.page.data.histories import daily_history
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-Write = Callable[[Mapping[str, str]], Path]
 
 KEYS = ("error:LI001:0000000000000001", "info:ST001:0000000000000002")
 NAMES = ("a", "b", "c", "d", '","state":"' + "0" * 32 + '"', "é\u2028")

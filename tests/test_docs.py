@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -21,8 +20,6 @@ from skill_health.config.values import build, dotted_keys
 from skill_health.root import root
 from skill_health.rules._load import all_rules
 from skill_health.rules._select import selected
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 LINK = re.compile(r"\]\(([^)#\s]+)")

@@ -6,11 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_types import Run, Write
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -21,8 +22,6 @@ from skill_health.core import validation
 from skill_health.daily.drift_report import EFFECT_TITLE
 from skill_health.documents.effect_history import HISTORY, Effects, read_effects
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-Write = Callable[[Mapping[str, str]], Path]
 DAY = "--time=2026-11-21T04:00:00Z"
 SKILL = "---\nname: {0}\ndescription: Sorts lists of {0}. Use when {0} are out of order.\n---\n# {0}\n\nSort them.\n"
 

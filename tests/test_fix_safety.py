@@ -8,10 +8,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from fixture_types import Run, Write
 from thinned import repeated
 
 from skill_health.config.settings import Config
@@ -20,8 +20,6 @@ from skill_health.discovery.corpus import discover
 from skill_health.lint.fixing import fixes
 from skill_health.lint.fixing.fixes import FixPlan, SkillFixer, write_plan
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-Write = Callable[[Mapping[str, str]], Path]
 TRAP = "---\nname: {0}\ndescription: Sorts lists: by size. Use when a list must be sorted.\n---\n\n# Sort\n\nSort it.\n"
 FIXED = TRAP.replace(
     "Sorts lists: by size. Use when a list must be sorted.", '"Sorts lists: by size. Use when a list must be sorted."'

@@ -6,15 +6,14 @@ import json
 import subprocess
 import sys
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
 import pytest
+from fixture_types import Run
 from junitparser import JUnitXml
 
 pytestmark = pytest.mark.real
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 # The package whose content is the official SARIF 2.1.0 schema (OASIS, errata 01 is the same document).
 SARIF_PACKAGE = "@microsoft/jest-sarif@1.0.0-beta.0"
 

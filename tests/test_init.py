@@ -9,11 +9,11 @@ import os
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 import yaml
+from fixture_types import Run, Write
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,9 +22,6 @@ from skill_health.core.errors import UsageError
 from skill_health.init import texts
 from skill_health.init.texts import escape_glob, insert_hooks, quote_toml, uses_our_hooks
 from skill_health.registries.records import load_registries
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-Write = Callable[[Mapping[str, str]], Path]
 
 CONFIG, HOOKS, FLOW = "skill-health.toml", ".pre-commit-config.yaml", ".github/workflows/skill-health.yml"
 PROMPT = '{"prompt_id": "p1", "prompt": "Sort this list.", "expected_primary_skill": "a"}\n'

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from fixture_types import Run
 from hypothesis import given
 from hypothesis import strategies as st
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 SECRET = "swordfish-4711-of-somebody-else"
 HEAD = "---\nname: a\ndescription: Sorts lists: by size. Use when sorting.\n---\n"
 NAMES = st.sampled_from(

@@ -10,18 +10,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
 import pytest
+from fixture_types import Run, Write
 
 from skill_health import formats
 from skill_health.commands import lint as lint_command
 from skill_health.commands._lint import LintOptions, flags_only, name_flag
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-Write = Callable[[Mapping[str, str]], Path]
 
 GOOD = """---
 name: good

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from fixture_types import Run, Write
 
 from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
 from skill_health.lint.named import checkable
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-Write = Callable[[Mapping[str, str]], Path]
 
 SKILL = "---\nname: sort-lists\ndescription: Sorts lists. Use when a list is out of order.\n---\n# Sort\n\nSort it.\n"
 CLAIM = '{"claim_id": "claim-a1"}\n'

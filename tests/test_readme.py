@@ -7,12 +7,10 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+from fixture_types import Run
 
 
 def test_what_the_readme_shows_is_what_happens(run: Run, tmp_path: Path, checkout: Path) -> None:

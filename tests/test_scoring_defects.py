@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from fixture_types import Write
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,8 +26,6 @@ from skill_health.rules._page import precision
 from skill_health.score.defects import Loading, RulePrecision, ScoredFinding, score_defects
 from skill_health.score.population import Population, PopulationSource, hundredths, load_population
 from tests.conftest import Run
-
-Write = Callable[[Mapping[str, str]], Path]
 
 STANDARD = load_profile("standard")
 assert STANDARD.defects is not None

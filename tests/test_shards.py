@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from fixture_types import Run
 from thinned import thinned
 
 from skill_health import formats
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 SKILL = """---
 name: {name}

@@ -6,11 +6,11 @@ import dataclasses
 import json
 import re
 import subprocess
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_types import Run, Write
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -42,8 +42,6 @@ from skill_health.status.render import render_records_markdown as as_markdown
 from skill_health.status.render import render_records_text as as_text
 from skill_health.text.terminal import columns
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-Write = Callable[[Mapping[str, str]], Path]
 SKILL = "---\nname: {0}\ndescription: Sorts lists of {0}. Use when {0} are out of order.\n---\n# {0}\n\nSort them.\n"
 UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff]")
 NASTY = "=x\x1b[31m\u202e<b>|`[l](http://x.y)\n# head @user \u200b ｗｉｄｅ e\u0301\ufffe"

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import json
 import socket
-import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from fixture_types import Run
 
 from skill_health.lint import urls
 from skill_health.lint.urls import UrlResult, check_urls
 from skill_health.rules.links import dead_url
 
 DAY = 86_400
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @dataclass

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import tomllib
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import jsonschema
 import pytest
+from fixture_types import Run, Write
 
 from scripts.mutations import MUTATIONS, mutate
 from scripts.validators import VALIDATORS, Case, describe, description_length, main
 from skill_health.config.settings import load_config
 from skill_health.core.validation import SCHEMAS
 from skill_health.rules._load import rules_with
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-Write = Callable[[Mapping[str, str]], Path]
 
 SCHEMA = json.loads((SCHEMAS / "config.schema.json").read_text(encoding="utf-8"))
 SKILL = """---

@@ -5,16 +5,16 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_types import Write
 
 from skill_health.commands import _watch
 
 Run = Callable[..., Any]
-Write = Callable[[Mapping[str, str]], Path]
 HEAD = "---\nname: tidy\ndescription: Tidies lists. Use when a list is out of order.\n---\n# Tidy\n\n"
 
 

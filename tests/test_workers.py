@@ -6,16 +6,15 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_types import Run, Write
 
 from skill_health.lint import check
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-Write = Callable[[Mapping[str, str]], Path]
 SKILL = (
     "---\nname: s{0}\ndescription: Sorts list {0} by size. Use when list {0} must be sorted.\n---\n\n# S\n\nSort it.\n"
 )

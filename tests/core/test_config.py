@@ -7,12 +7,13 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+from fixture_types import Write
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -32,8 +33,6 @@ from skill_health.config.values import Mistake, build, line_of
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import SCHEMAS
 from skill_health.discovery.hosts import Host
-
-Write = Callable[[Mapping[str, str]], Path]
 
 SCHEMA: dict[str, Any] = json.loads((SCHEMAS / "config.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)

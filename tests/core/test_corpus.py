@@ -7,10 +7,11 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from fixture_types import Write
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +20,6 @@ from skill_health.core.errors import AbortedError, UsageError
 from skill_health.discovery import corpus, listing
 from skill_health.discovery.corpus import Discovery, Entry, discover, find_root
 
-Write = Callable[[Mapping[str, str]], Path]
 CONFIG = Config()
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from fixture_types import Write
 
 from skill_health.discovery.plugins import Plugins
 
-Write = Callable[[Mapping[str, str]], Path]
 PLUGIN, MARKET = ".claude-plugin/plugin.json", ".claude-plugin/marketplace.json"
 
 
