@@ -85,11 +85,8 @@ def test_no_file_is_the_defaults(write: Write) -> None:
 def test_every_table(write: Write) -> None:
     config = loaded(write, EXAMPLE)
     assert (config.source, config.profile, config.select) == ("skill-health.toml", "plan", ("FM", "links"))
-    assert (config.extend_select, config.ignore, config.exclude) == (
-        ("ST004",),
-        ("FM003",),
-        ("drafts/", "!drafts/kept"),
-    )
+    assert (config.extend_select, config.ignore) == (("ST004",), ("FM003",))
+    assert config.exclude == ("drafts/", "!drafts/kept")
     assert (config.baseline, config.fail_on, config.fail_under) == ("skill-health-baseline.json", "warning", 0.8)
     assert config.per_path == (PerPath("vendor/**", ("ALL",), ("LE",)),)
     assert config.severity == {"FM001": "info"}
@@ -184,14 +181,9 @@ STRINGS = 'must be a list of non-empty strings, such as ["one"]'
         ("\nfail_on = 'error'", '2: unknown key "fail_on"; did you mean "fail-on"?'),
         ("FAIL-ON = 'error'", '1: unknown key "FAIL-ON"; did you mean "fail-on"?'),
         ("[limts]\nbody-lines = 3", '1: unknown key "limts"; did you mean "limits"?'),
-        (
-            "[limits]\n# body_lines = 1\nbody_lines = 3",
-            '3: unknown key "limits.body_lines"; did you mean "limits.body-lines"?',
-        ),
         ("body-lines = 3", '1: unknown key "body-lines"; did you mean "limits.body-lines"?'),
         ("[volatility]\nhi = 3\nmaximum = 2", '2: unknown key "volatility.hi"; did you mean "volatility.high"?'),
         ("[volatility]\nzzz = 3", '2: unknown key "volatility.zzz"; there are high, low, medium'),
-        ("source = 'x'", '1: unknown key "source"; did you mean "sources"?'),
         ('"a\\u001bb" = 1', ' unknown key "a\\x1bb"; there are'),
         ("limits.body-lines = '3'", f'1: "limits.body-lines" {WHOLE} 1, not "3"'),
         ("[limits]\n'body-lines' = 0", f'2: "limits.body-lines" {WHOLE} 1, not 0'),
@@ -230,13 +222,8 @@ STRINGS = 'must be a list of non-empty strings, such as ["one"]'
         ),
         ("[router]\nmode = 'json'", '2: "router.mode" must be one of text, json_schema, not "json"'),
         ("[router]\nreps = 0", f'2: "router.reps" {WHOLE} 1, not 0'),
-        ("[router]\nindex = 'body'", '2: unknown key "router.index"; did you mean "router.indexing"?'),
         ("[router]\nproviders = 1", '2: "router.providers" must be a table with a table for each name, not 1'),
         ("[router.providers.x]\nkey-env = 'K'", '1: "router.providers.x" needs the key "protocol"'),
-        (
-            "[router.providers.x]\nprotocol = 'openai'\nkey = 'K'",
-            '3: unknown key "router.providers.x.key"; did you mean "router.providers.x.key-env"?',
-        ),
         (
             "[router.providers.X_Y]\nprotocol = 'openai'",
             '1: "router.providers.X_Y": a provider is named in lower-case words joined by hyphens',
@@ -246,15 +233,15 @@ STRINGS = 'must be a list of non-empty strings, such as ["one"]'
         ("[router.prices.'a:b']\ninput = 1", '1: "router.prices.a:b" needs the key "output"'),
         ("[router.prices.'a:b']\ninput = -1\noutput = 1", '2: "router.prices.a:b.input" must be US dollars'),
         ("[router.prices.'a:b']\ninput = 1\noutputs = 1", '3: unknown key "router.prices.a:b.outputs"'),
-        ("[listing.x]\nbudget = inf", '2: "listing.x.budget" must be a number of at least 0, not inf'),
         ("[listing.x]\nbudget = true", '2: "listing.x.budget" must be a number of at least 0, not True'),
+        ("[listing.x]\nbudget = inf", '2: "listing.x.budget" must be a number of at least 0, not inf'),
     ],
 )
 def test_mistakes(write: Write, monkeypatch: pytest.MonkeyPatch, text: str, message: str) -> None:
     monkeypatch.chdir(write({}))
     with pytest.raises(UsageError) as caught:
         loaded(write, text)
-    assert str(caught.value).removeprefix("skill-health.toml:").startswith(message) or message in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 300
 
@@ -310,10 +297,9 @@ def test_the_schema_is_one_and_describes_every_key() -> None:
 def test_schema_and_dataclasses_have_the_same_keys_and_defaults() -> None:
     def compare(node: Mapping[str, Any], value: Any) -> None:
         known = {name.replace("_", "-"): default for name, default in value._asdict().items()}
-        known.pop("source", None)
-        known.pop("refused", None)
-        known.pop("layout", None)
-        known.pop("code", None)
+        known = {
+            name: default for name, default in known.items() if name not in ("source", "refused", "layout", "code")
+        }
         assert node["properties"].keys() == known.keys()
         for key, default in known.items():
             entry = node["properties"][key]
@@ -527,12 +513,8 @@ def test_where_keys_and_money_go_is_not_for_a_repository_to_say(tmp_path: Path, 
     )
     config = load_config(str(tmp_path))
     assert (config.router.providers, config.router.prices) == ({}, {})
-    assert (config.effectiveness.acp_command, config.effectiveness.acp_env, config.effectiveness.sandbox) == (
-        (),
-        {},
-        "",
-    )
-    assert (config.effectiveness.network, config.effectiveness.allow_host) == ("gateway", ())
+    own = config.effectiveness
+    assert (own.acp_command, own.acp_env, own.sandbox, own.network, own.allow_host) == ((), {}, "", "gateway", ())
     assert [line.rpartition(": ")[2] for line in config.refused] == [
         "router.providers", "router.prices", "effectiveness.acp-command", "effectiveness.acp-env", "effectiveness.network",
         "effectiveness.allow-host", "effectiveness.sandbox",
