@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,9 +16,10 @@ from records_made import router_line as line
 
 from skill_health.core import validation
 from skill_health.daily.drift_report import ROUTER_TITLE
-from skill_health.documents.router_history import HISTORY, read_routing
+from skill_health.documents.router_history import HISTORY, RoutingHistory, read_routing
 from skill_health.status.join import names_now, texts_now
 
+MANIFEST = "reports/router/run-1/manifest.json"
 DAY = "--time=2026-11-21T04:00:00Z"
 SKILL = "---\nname: {0}\ndescription: Sorts lists of {0}. Use when {0} are out of order.\n---\n# {0}\n\nSort them.\n"
 
@@ -52,6 +51,12 @@ def put(root: Path, text: str | bytes) -> None:
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
 
 
+def read(root: Path, now: Mapping[str, str] | None = None) -> RoutingHistory:
+    found = read_routing(str(root / "reports"), now or {})
+    assert found is not None
+    return found
+
+
 def test_without_a_history_nothing_is_said(collection: Path, run: Run) -> None:
     assert ROUTER_TITLE not in run("daily", DAY).stdout
     assert routed(run("daily", DAY, "--format", "json", "--no-write")) is None
@@ -60,24 +65,18 @@ def test_without_a_history_nothing_is_said(collection: Path, run: Run) -> None:
 def test_the_last_line_of_each_model_in_every_format(collection: Path, run: Run, write: Write) -> None:
     old = line(run_id="run-0", time="2026-11-01T05:00:00Z", top1=number(0.1, 0, 0.3))
     put(collection, lines(old, line(), line("scripted", simulated=True, trusted=False, selection="filter")))
-    write(
-        {
-            "reports/router/run-1/manifest.json": manifest(
-                plums="Sorts plums.", pears="Sorts lists of pears. Use when pears are out of order."
-            )
-        }
-    )
+    told = manifest(plums="Sorts plums.", pears="Sorts lists of pears. Use when pears are out of order.")
+    write({MANIFEST: told})
     done = run("daily", DAY)
     assert (done.returncode, done.stderr) == (0, "")
     assert f"{ROUTER_TITLE} (2)\n" in done.stdout
-    assert (
+    for said in (
         "  lexical:bm25: top-1 0.780 [0.650, 0.880] (n 120), 147 of 150 calls scored (coverage 98.0%), 2026-11-20, run run-1\n"
-        "      descriptions changed since that run: plums\n"
-    ) in done.stdout
-    assert "simulated: no model was asked" in done.stdout
-    assert "not to be trusted: the instrument check failed" in done.stdout
-    assert "over a part of the prompts only" in done.stdout
-    assert "live agent" in done.stdout
+        "      descriptions changed since that run: plums\n",
+        "simulated: no model was asked", "not to be trusted: the instrument check failed", "over a part of the prompts only",
+        "live agent",
+    ):  # fmt: skip
+        assert said in done.stdout
     markdown = (collection / "reports" / "skill-health-drift.md").read_text(encoding="utf-8")
     assert f"## {ROUTER_TITLE} (2)" in markdown
     assert "lexical:bm25: top-1 0.780 \\[0.650, 0.880\\]" in markdown
@@ -93,8 +92,7 @@ def test_the_last_line_of_each_model_in_every_format(collection: Path, run: Run,
 
 def test_a_sweep_stands_in_only_where_there_is_no_other_run(tmp_path: Path) -> None:
     put(tmp_path, lines(line("a", run_id="whole"), line("a", selection="sweep"), line("b", selection="sweep")))
-    found = read_routing(str(tmp_path / "reports"), {})
-    assert found is not None
+    found = read(tmp_path)
     assert [(each.model, each.run_id, each.selection) for each in found.models] == [
         ("a", "whole", "all"),
         ("b", "run-1", "sweep"),
@@ -116,8 +114,7 @@ def test_a_sweep_stands_in_only_where_there_is_no_other_run(tmp_path: Path) -> N
 def test_a_damaged_line_costs_one_note(tmp_path: Path, damaged: Any) -> None:
     text = damaged if isinstance(damaged, str) else json.dumps(damaged)
     put(tmp_path, lines(line("a")) + text + "\n" + lines(line("b")) + text[:40])
-    found = read_routing(str(tmp_path / "reports"), {})
-    assert found is not None
+    found = read(tmp_path)
     assert [each.model for each in found.models] == ["a", "b"]
     assert found.problems == ("2 lines of router-history.jsonl are damaged and left out",)
 
@@ -128,16 +125,14 @@ def test_a_damaged_line_costs_one_note(tmp_path: Path, damaged: Any) -> None:
 )
 def test_lines_of_other_kinds_are_passed_over(tmp_path: Path, foreign: dict[str, Any]) -> None:
     put(tmp_path, lines(foreign, line("a"), foreign))
-    found = read_routing(str(tmp_path / "reports"), {})
-    assert found is not None
+    found = read(tmp_path)
     assert ([each.model for each in found.models], found.problems) == (["a"], ())
 
 
 @pytest.mark.parametrize("value", [None, 0.5])
 def test_what_is_not_known_is_not_made_up(tmp_path: Path, value: float | None) -> None:
     put(tmp_path, lines(line(n=0, planned=0, trusted=None, top1=number(value))))
-    found = read_routing(str(tmp_path / "reports"), {})
-    assert found is not None
+    found = read(tmp_path)
     (only,) = found.models
     assert (only.top1, only.coverage, only.trusted, only.changed) == (value, None, None, None)
 
@@ -156,13 +151,10 @@ def test_a_history_that_cannot_be_read_costs_one_note(collection: Path, run: Run
      '{"catalogue": [{"name": [], "description": ""}]}', '{"catalogue": [{"name": "a", "description": null}]}',
      "[" * 100_000],
 )  # fmt: skip
-def test_a_manifest_that_does_not_tell_says_nothing(tmp_path: Path, text: str) -> None:
+def test_a_manifest_that_does_not_tell_says_nothing(tmp_path: Path, write: Write, text: str) -> None:
     put(tmp_path, lines(line()))
-    folder = tmp_path / "reports" / "router" / "run-1"
-    folder.mkdir(parents=True)
-    (folder / "manifest.json").write_text(text, encoding="utf-8")
-    found = read_routing(str(tmp_path / "reports"), {"a": "Sorts."})
-    assert found is not None
+    write({MANIFEST: text})
+    found = read(tmp_path, {"a": "Sorts."})
     assert [each.changed for each in found.models] == [None]
 
 
@@ -191,18 +183,15 @@ def test_skills_of_plugins_go_by_the_names_that_runs_list_them_by(tmp_path: Path
     }  # fmt: skip
 
 
-def test_names_that_several_skills_share_are_not_compared(tmp_path: Path) -> None:
+def test_names_that_several_skills_share_are_not_compared(tmp_path: Path, write: Write) -> None:
     put(tmp_path, lines(line()))
-    folder = tmp_path / "reports" / "router" / "run-1"
-    folder.mkdir(parents=True)
     skills = [{"name": "twice", "description": "One."}, {"name": "twice", "description": "Two."}]
     skills += [{"name": "spaced", "description": "Two\n words."}, {"name": "gone", "description": "x"}]
-    (folder / "manifest.json").write_text(json.dumps({"catalogue": skills}), encoding="utf-8")
+    write({MANIFEST: json.dumps({"catalogue": skills})})
     texts = {"a": ("twice", "Three."), "b": ("again", "x"), "c": ("again", "y"), "d": ("spaced", "Two words.")}
     now = texts_now(str(tmp_path), facts(texts))
     assert now == {"twice": "Three.", "spaced": "Two words."}
-    found = read_routing(str(tmp_path / "reports"), now)
-    assert found is not None
+    found = read(tmp_path, now)
     assert [each.changed for each in found.models] == [()]
 
 
@@ -216,18 +205,3 @@ def test_nothing_of_the_history_is_markup_or_control(collection: Path, run: Run)
     assert "<b>" not in markdown
     assert "\n# head" not in markdown
     assert "](http" not in markdown
-
-
-@pytest.mark.slow
-def test_the_light_path_stays_light(collection: Path) -> None:
-    put(collection, lines(line()))
-    heavy = ("numpy", "scipy", "jsonschema", "httpx", "router", "asyncio")
-    code = (
-        "import sys\nfrom skill_health.cli import main\ncode = main(['daily', '--no-write'])\n"
-        f"assert not [name for name in {heavy} if name in sys.modules], sys.modules.keys()\nsys.exit(code)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=collection, env=os.environ, capture_output=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert ROUTER_TITLE.encode() in done.stdout

@@ -132,11 +132,8 @@ def test_only_what_changes_is_written() -> None:
     assert len(first) == 50 and pack_run(before, state) == (line, ())
     path = next(iter(before.skills))
     left = {name: skill for name, skill in before.skills.items() if name != path}
-    for change in (
-        {**before.skills, path: usual_skill(0, 0.5)},
-        left,
-        {**before.skills, "new/SKILL.md": usual_skill(1)},
-    ):
+    for more in ({path: usual_skill(0, 0.5)}, {}, {"new/SKILL.md": usual_skill(1)}):
+        change = {**before.skills, **more} if more else left
         after, lines = pack_run(replace(before, skills=change), state)
         assert len(lines) == 1 and json.loads(lines[0])["base"] == line.state != after.state
 
@@ -410,4 +407,5 @@ def test_two_runs_at_once_keep_both_states(write: Write) -> None:
         subprocess.Popen([*command, f"2026-11-{n:02}"], cwd=root, stdout=subprocess.DEVNULL) for n in range(1, 5)
     ]
     assert [process.wait(600) for process in running] == [0] * 4
-    assert [len(each.skills) for each in reported(root)] == [3] * 4
+    assert sorted((each.time[8:10], len(each.skills)) for each in reported(root)) == [(f"0{n}", 3) for n in range(1, 5)]
+    json.loads((root / "reports/skill-health.json").read_bytes())

@@ -16,11 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from records_made import effect_line as line
-from records_made import number
+from records_made import number, router_line
 
 from skill_health.core import validation
 from skill_health.daily.drift_report import EFFECT_TITLE
 from skill_health.documents.effect_history import HISTORY, Effects, read_effects
+from skill_health.documents.router_history import HISTORY as ROUTER_HISTORY
 
 DAY = "--time=2026-11-21T04:00:00Z"
 SKILL = "---\nname: {0}\ndescription: Sorts lists of {0}. Use when {0} are out of order.\n---\n# {0}\n\nSort them.\n"
@@ -217,7 +218,8 @@ def test_nothing_of_the_history_is_markup_or_control(collection: Path, run: Run)
 @pytest.mark.slow
 def test_the_light_path_stays_light(collection: Path) -> None:
     put(collection, line(), line(None))
-    heavy = ("numpy", "scipy", "jsonschema", "httpx", "router", "effectiveness", "asyncio")
+    (collection / "reports" / ROUTER_HISTORY).write_text(json.dumps(router_line()) + "\n")
+    heavy = ("numpy", "scipy", "jsonschema", "httpx", "asyncio", "urllib.request", "concurrent.futures")
     for command in (["daily", "--no-write"], ["status"]):
         code = (
             f"import sys\nfrom skill_health.cli import main\ncode = main({command})\n"
@@ -227,4 +229,4 @@ def test_the_light_path_stays_light(collection: Path) -> None:
             [sys.executable, "-c", code], cwd=collection, env=os.environ, capture_output=True, check=False
         )
         assert done.returncode == 0, done.stderr
-        assert b"plums" in done.stdout
+        assert b"plums" in done.stdout and b"lexical:bm25" in done.stdout
