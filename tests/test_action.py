@@ -254,10 +254,8 @@ def test_the_example_keeps_the_history(tmp_path: Path) -> None:
     def keep() -> str:
         command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script]
         environment = os.environ | {
-            "GIT_CONFIG_COUNT": "1",
-            "GIT_CONFIG_KEY_0": "push.default",
-            "GIT_CONFIG_VALUE_0": "current",
-        }
+            "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "push.default", "GIT_CONFIG_VALUE_0": "current",
+        }  # fmt: skip
         subprocess.run(command, cwd=work, env=environment, check=True, capture_output=True)
         log = subprocess.run(
             ["git", "log", "--oneline", "--all"], cwd=origin, capture_output=True, text=True, check=True

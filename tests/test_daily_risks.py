@@ -106,13 +106,11 @@ def test_new_skills_of_high_risk_are_named_and_words_are_those_lost_since() -> N
 @pytest.mark.parametrize(
     "before",
     [
-        day(1, {"a": risk(0.1)}, None),
-        day(1, {"a": risk(0.1)}, replace(BASIS, model="other")),
-        day(1, {"a": risk(0.1)}, replace(BASIS, listing="codex")),
-        day(1, {"a": risk(0.1)}, version="0.0.9"),
+        day(1, {"a": risk(0.1)}, None), day(1, {"a": risk(0.1)}, replace(BASIS, model="other")),
+        day(1, {"a": risk(0.1)}, replace(BASIS, listing="codex")), day(1, {"a": risk(0.1)}, version="0.0.9"),
     ],
     ids=["an early run", "another model", "another listing", "another version"],
-)
+)  # fmt: skip
 def test_what_was_rated_otherwise_is_not_compared(before: DailyRun) -> None:
     found = find_risk_changes(before, day(2, {"a": risk(0.9), "b": risk(0.9)}), ("b",), (), LIMITS)
     assert found is not None and not found.compared and found.moved == ()

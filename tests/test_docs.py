@@ -144,13 +144,10 @@ def test_fields_of_a_schema() -> None:
         "$defs": {"row": {"properties": {"d": {"type": ["string", "null"], "pattern": "\\S"}, "e": {"const": "k"}}}},
     }
     assert [tuple(field) for field in fields(schema)] == [
-        ("a", "list of anything", True, "", ""),
-        ("a[].d", "text or null (not blank)", False, "", ""),
-        ("a[].e", '`"k"`', False, "", ""),
-        ("b", "number (at least 0) or null", False, "1", "A b."),
-        ("c", "table", False, "", ""),
-        ("c.<name>", '`"x"`, `1`', False, "", ""),
-    ]
+        ("a", "list of anything", True, "", ""), ("a[].d", "text or null (not blank)", False, "", ""),
+        ("a[].e", '`"k"`', False, "", ""), ("b", "number (at least 0) or null", False, "1", "A b."),
+        ("c", "table", False, "", ""), ("c.<name>", '`"x"`, `1`', False, "", ""),
+    ]  # fmt: skip
 
 
 BLOCK = re.compile(r"^`([^`\n]+)`:\n\n````\w+\n(.*?)^````$", re.MULTILINE | re.DOTALL)
@@ -165,11 +162,9 @@ def guide(checkout: Path) -> str:
 def test_the_worked_example_is_a_rule_that_passes_its_cases(guide: str, checkout: Path, tmp_path: Path) -> None:
     for package in ("skill_health", "router", "effectiveness", "simulators", "tests/rules"):
         shutil.copytree(
-            checkout / package,
-            tmp_path / package,
-            symlinks=True,
+            checkout / package, tmp_path / package, symlinks=True,
             ignore=shutil.ignore_patterns("__pycache__", "*.yaml"),
-        )
+        )  # fmt: skip
     shutil.copy(checkout / "tests/conftest.py", tmp_path / "tests")
     shutil.copy(checkout / "pyproject.toml", tmp_path)
     blocks = dict(BLOCK.findall(guide))

@@ -30,11 +30,9 @@ EXPECTED = ROTTEN / "EXPECTED.txt"
 DAY = "2026-11-21"
 SCRIPTS = sorted(FIXTURES.glob("skills/*/scripts/*.py"))
 REGISTRIES = {
-    "claims": "claims.jsonl",
-    "mechanisms": "mechanisms.jsonl",
-    "activation": "activation-cases.jsonl",
+    "claims": "claims.jsonl", "mechanisms": "mechanisms.jsonl", "activation": "activation-cases.jsonl",
     "prompts": "prompts.jsonl",
-}
+}  # fmt: skip
 # What no file of the rotten collection can show. Each of these rules has failing cases below tests/rules.
 NOT_SHOWN = {
     "LI017": "git checks out no link that leads out of the repository for everybody alike",

@@ -116,8 +116,5 @@ def test_a_head_is_the_skill_without_its_long_lines(text: str) -> None:
     head, whole = parse_head(text.encode(), "a/SKILL.md"), parse_skill(text.encode(), "a/SKILL.md")
     assert [d for d in whole.defects if d.kind != "long-line"] == list(head.defects)
     assert (head.name, head.frontmatter, head.lines, head.body) == (
-        whole.name,
-        whole.frontmatter,
-        whole.lines,
-        whole.body,
-    )
+        whole.name, whole.frontmatter, whole.lines, whole.body,
+    )  # fmt: skip

@@ -107,12 +107,10 @@ def test_no_skill_means_nothing_to_set_up(run: Run, write: Write, repository: Pa
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("nowhere",), "no such file or folder"),
-        (("skills/a/SKILL.md",), "is a file"),
-        (("--profile", "best"), "unknown profile"),
-        (("--nonsense",), "No such option"),
+        (("nowhere",), "no such file or folder"), (("skills/a/SKILL.md",), "is a file"),
+        (("--profile", "best"), "unknown profile"), (("--nonsense",), "No such option"),
     ],
-)
+)  # fmt: skip
 def test_a_mistake_exits_2_and_writes_nothing(
     run: Run, write: Write, repository: Path, arguments: tuple[str, ...], message: str
 ) -> None:

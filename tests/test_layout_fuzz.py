@@ -31,12 +31,10 @@ CONTENTS = st.sampled_from(
      '{"version": 1, "findings": []}', '{"name": "p", "skills": ["../../outside"]}', "gitdir: ../outside\n", "x\n" * 1_000]
 )  # fmt: skip
 NODES = st.one_of(
-    st.tuples(st.just("file"), PATHS, CONTENTS),
-    st.tuples(st.just("link"), PATHS, TARGETS),
-    st.tuples(st.just("pipe"), PATHS, st.just("")),
-    st.tuples(st.just("folder"), PATHS, st.just("")),
+    st.tuples(st.just("file"), PATHS, CONTENTS), st.tuples(st.just("link"), PATHS, TARGETS),
+    st.tuples(st.just("pipe"), PATHS, st.just("")), st.tuples(st.just("folder"), PATHS, st.just("")),
     st.tuples(st.just("hard link"), PATHS, PATHS),
-)
+)  # fmt: skip
 COMMANDS = (
     ("lint",), ("lint", "--fix", "--unsafe-fixes"), ("lint", "--format", "sarif", "--score"), ("lint", "--profile", "plan-v2.3.0"),
     ("fixtures",), ("status",), ("daily", "--time", "2026-11-20T04:00:00Z"), ("router", "run", "--models", "lexical:overlap"),

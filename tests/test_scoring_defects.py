@@ -365,11 +365,8 @@ def test_a_line_of_an_earlier_build_is_read_and_not_compared(run: Run, write: Wr
     line = json.loads((reports / "skill-health-history.jsonl").read_text("utf-8"))
     fact = json.loads((reports / "skill-health-states.jsonl").read_text("utf-8").splitlines()[0])
     old = fact["value"] | {
-        "score": 0.55,
-        "flagged": True,
-        "components": {"sections": 0.5, "gotchas": 0.0},
-        "evidence": {},
-    }
+        "score": 0.55, "flagged": True, "components": {"sections": 0.5, "gotchas": 0.0}, "evidence": {},
+    }  # fmt: skip
     head = {key: value for key, value in line.items() if key not in ("schema", "state", "claims")}
     earlier = {"schema": "skill-health/history/1", "skills": {PLACE: old}, "other": [], "claims": None} | head
     earlier["configuration"] = "0" * len(line["configuration"])

@@ -55,12 +55,10 @@ def test_without_pairs_there_is_no_column(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("now", "changed", "sign"),
     [
-        ({FIRST: "a", SECOND: "b"}, False, ""),
-        ({FIRST: "a", SECOND: "new"}, True, "*"),
-        ({FIRST: "new", SECOND: "b"}, True, "*"),
-        ({FIRST: "a"}, None, ""),
+        ({FIRST: "a", SECOND: "b"}, False, ""), ({FIRST: "a", SECOND: "new"}, True, "*"),
+        ({FIRST: "new", SECOND: "b"}, True, "*"), ({FIRST: "a"}, None, ""),
     ],
-)
+)  # fmt: skip
 def test_a_pair_is_out_of_date_where_either_skill_has_changed(
     now: dict[str, str], changed: bool | None, sign: str, tmp_path: Path
 ) -> None:

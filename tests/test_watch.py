@@ -58,10 +58,8 @@ def test_each_change_is_one_run(write: Write, watched: Callable[..., Any]) -> No
     ]  # fmt: skip
     said = done.stderr.splitlines()
     assert [("skill-health.toml" in line, "no skill" in line) for line in said] == [
-        (True, False),
-        (False, True),
-        (False, False),
-    ]
+        (True, False), (False, True), (False, False),
+    ]  # fmt: skip
     assert "\x1b" not in done.stdout
 
 

@@ -334,11 +334,8 @@ def test_test_data_templates_overlays_and_backups_are_left_out_and_counted(tree:
     assert "9 SKILL.md below backups (1), examples/bad (1), skill-flavors (1)" in warning and "and 4 more" in warning
     included = discover([str(root)], CONFIG._replace(include=("tests/", "/template")))
     assert {entry.folder for entry in included.entries} == {
-        *LIVE,
-        "tests/fixtures/b",
-        "template",
-        "skills/live/tests/f",
-    }
+        *LIVE, "tests/fixtures/b", "template", "skills/live/tests/f",
+    }  # fmt: skip
     assert "6 SKILL.md" in included.warnings[0]
 
 

@@ -83,12 +83,10 @@ def test_populations_have_the_accuracy_and_the_likeness_that_they_state() -> Non
 @pytest.mark.parametrize(
     ("tally", "verdict"),
     [
-        ((1000, 1000, 950), "yes"),
-        ((1000, 1000, 900), "**too low**"),
-        ((1000, 1000, 1000), coverage.HIGH),
+        ((1000, 1000, 950), "yes"), ((1000, 1000, 900), "**too low**"), ((1000, 1000, 1000), coverage.HIGH),
         ((9, 9, 9), "yes"),
     ],
-)
+)  # fmt: skip
 def test_a_verdict_allows_for_the_error_of_the_simulation(tally: tuple[int, int, int], verdict: str) -> None:
     assert coverage.covers(coverage.Tally(*tally)) == verdict
 

@@ -81,12 +81,10 @@ def test_on_the_grid_it_is_the_test_of_scipy(differences: list[float]) -> None:
 @pytest.mark.parametrize(
     "parts",
     [
-        pytest.param(1, marks=pytest.mark.slow),
-        3,
-        pytest.param(6, marks=pytest.mark.slow),
+        pytest.param(1, marks=pytest.mark.slow), 3, pytest.param(6, marks=pytest.mark.slow),
         pytest.param(10, marks=pytest.mark.slow),
     ],
-)
+)  # fmt: skip
 def test_many_differences_on_a_grid_are_exact_too(parts: int) -> None:
     rng = np.random.default_rng(parts)
     values = rng.integers(1, parts + 1, 14) * rng.choice([-1, 1, 1], 14) / parts

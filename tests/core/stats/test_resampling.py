@@ -136,13 +136,11 @@ def test_clusters_that_do_not_bear_on_a_statistic_do_not_make_it_certain() -> No
         (np.ones((9, 2)), (0.0, 1.0), 1.0, "no interval: only 9 clusters bear on it"),
         (np.ones((20, 2)), None, 1.0, "no interval: all clusters are alike"),
         (
-            np.array([[1.0, 0.0]] * 19 + [[1.0, 30.0]]),
-            (0.0, 1.0),
-            2 / 3,
+            np.array([[1.0, 0.0]] * 19 + [[1.0, 30.0]]), (0.0, 1.0), 2 / 3,
             "no interval: not defined in too many resamples",
         ),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_had_is_said(table: Any, bounds: Any, value: float | None, note: str) -> None:
     found = cluster_bootstrap(table, ratio, 500, bounds=bounds)
     assert found.value == (None if value is None else pytest.approx(value))
