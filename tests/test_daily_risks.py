@@ -140,12 +140,8 @@ def test_what_is_known_is_not_rated_again() -> None:
     old, now = day(1, {"a": risk(0.4)}), day(2, {"a": None}, None)
     line, note = rate_today(now, RiskRater(BASIS.model, refuse), "full", BASIS.key, (None, old))
     assert (note, line.risk, line.skills["a"].risk) == ("", BASIS, risk(0.4))
-    for changed in (
-        replace(old, paths=("other",)),
-        replace(old, risk=None),
-        replace(old, risk=replace(BASIS, model="o")),
-    ):
-        line, note = rate_today(now, RiskRater(BASIS.model, refuse), "full", BASIS.key, (changed,))
+    for changes in ({"paths": ("other",)}, {"risk": None}, {"risk": replace(BASIS, model="o")}):
+        line, note = rate_today(now, RiskRater(BASIS.model, refuse), "full", BASIS.key, (replace(old, **changes),))
         assert line == now and note.endswith("is not known: two skills are called the same")
 
 
@@ -220,18 +216,12 @@ TELLING = "Draws charts from tables of invoices where numbers should be seen ove
 
 
 def collection() -> dict[str, str]:
-    body = (
-        "Draw charts from tables where numbers should be seen.\n\nInvoices are drawn as charts of invoices over time."
+    rows = (
+        ("charts", "Draws charts from tables. Use when numbers should be seen.", BODY),
+        ("helper", TELLING, "Draw charts from tables.\n\nInvoices are drawn as charts of invoices over time."),
+        ("mail", "Writes letters.", "Write a letter to everybody on the given list."),
     )
-    return {
-        "skills/charts/SKILL.md": SKILL.format(
-            "charts", "Draws charts from tables. Use when numbers should be seen.", BODY
-        ),
-        "skills/helper/SKILL.md": SKILL.format("helper", TELLING, body),
-        "skills/mail/SKILL.md": SKILL.format(
-            "mail", "Writes letters.", "Write a letter to everybody on the given list."
-        ),
-    }
+    return {f"skills/{row[0]}/SKILL.md": SKILL.format(*row) for row in rows}
 
 
 def test_daily_names_what_moved_and_status_shows_what_it_kept(run: Run, write: Write) -> None:
@@ -276,10 +266,8 @@ def test_a_configuration_without_risk_has_none(run: Run, write: Write) -> None:
 
 
 def test_namesakes_do_not_stop_the_day(run: Run, write: Write) -> None:
-    more = {
-        "other/charts/SKILL.md": SKILL.format("charts", "Makes plots.", "Plot everything that the user has measured.")
-    }
-    root = write(collection() | more)
+    other = SKILL.format("charts", "Makes plots.", "Plot everything that the user has measured.")
+    root = write(collection() | {"other/charts/SKILL.md": other})
     assert run("router", "risk", cwd=root).returncode == 0
     assert run("daily", cwd=root).returncode == 0
     told = json.loads(run("status", "--format=json", cwd=root).stdout)

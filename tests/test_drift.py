@@ -54,20 +54,15 @@ def lines(draw: st.DrawFn) -> DailyRun:
 
 
 def differences(drift: Drift) -> list[Any]:
-    moved = [
-        s
-        for s in drift.skills
-        if s.path != s.was
-        or s.components
-        or s.rules
-        or s.flagged.before != s.flagged.after
-        or s.score.before != s.score.after
-    ]
+    def has_moved(s: Any) -> bool:
+        figures = any(each.before != each.after for each in (s.flagged, s.score))
+        return bool(s.path != s.was or s.components or s.rules or figures)
+
     groups = (
         drift.relisted, drift.added, drift.removed, drift.renamed, drift.new, drift.fixed, drift.rules, drift.stale,
         drift.reviewed,
     )  # fmt: skip
-    return [*moved, *(entry for group in groups for entry in group)]
+    return [*filter(has_moved, drift.skills), *(entry for group in groups for entry in group)]
 
 
 @given(lines(), st.booleans())

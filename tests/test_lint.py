@@ -34,8 +34,9 @@ TRAP = GOOD.replace("name: good", "name: trap").replace("lists by", "lists: by")
 COLLECTION = {"skills/good/SKILL.md": GOOD, "skills/trap/SKILL.md": TRAP}
 
 
-def git(folder: Path, *arguments: str) -> None:
-    subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True)
+def commit_all(folder: Path) -> None:
+    for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "first")):
+        subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
 
 
 SWITCHES = [name for name, default in vars(LintOptions).items() if default is False]
@@ -53,21 +54,6 @@ def test_a_switch_means_the_same_with_the_framework_and_without(name: str, monke
     one, other = ({key: getattr(options, key) for key in declared} for _, options in (*given, short))
     assert [given[0][0], one] == [short[0], other | {"as_of": date(2026, 11, 22)}]
     assert other[name] is True and flags_only([*arguments, "--output"]) is None
-
-
-def test_a_clean_collection_exits_0(run: Run, write: Write) -> None:
-    write({"skills/good/SKILL.md": GOOD})
-    done = run("lint")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "1 skill checked: no findings\n"
-
-
-def test_an_error_exits_1_and_is_one_readable_line(run: Run, write: Write) -> None:
-    write(COLLECTION)
-    done = run("lint")
-    assert done.returncode == 1
-    first = done.stdout.splitlines()[0]
-    assert first.startswith("skills/trap/SKILL.md:3:") and " error FM003 " in first
 
 
 def test_paths_are_those_that_the_user_can_open(run: Run, write: Write, tmp_path: Path) -> None:
@@ -93,12 +79,6 @@ def test_the_users_mistakes_exit_2_with_one_line(run: Run, write: Write, argumen
     done = run("lint", *arguments)
     assert done.returncode == 2
     assert message in done.stderr and "Traceback" not in done.stderr
-
-
-def test_a_folder_without_skills_is_a_mistake(run: Run, write: Write) -> None:
-    write({"README.md": "hello\n"})
-    done = run("lint")
-    assert done.returncode == 2 and "no skill below" in done.stderr
 
 
 def test_fail_on_and_fail_under(run: Run, write: Write) -> None:
@@ -127,10 +107,8 @@ def test_select_ignore_and_severity(run: Run, write: Write) -> None:
 
 
 def test_inline_comments_silence_and_must_be_used(run: Run, write: Write) -> None:
-    text = (
-        GOOD
-        + "\n<!-- skill-health: ignore LI001 kept for the reader -->\n\nSee [this](gone.md).\n\nAnd [that](lost.md).\n"
-    )
+    comment = "<!-- skill-health: ignore LI001 kept for the reader -->"
+    text = f"{GOOD}\n{comment}\n\nSee [this](gone.md).\n\nAnd [that](lost.md).\n"
     write({"skills/good/SKILL.md": text})
     done = run("lint", "--format", "json")
     report = json.loads(done.stdout)
@@ -210,9 +188,7 @@ def test_a_file_name_is_fixed(run: Run, write: Write, tmp_path: Path) -> None:
 def test_changed_looks_at_what_differs_but_sees_the_whole_collection(run: Run, write: Write, tmp_path: Path) -> None:
     twin = GOOD.replace("name: good", "name: twin")
     write({"skills/good/SKILL.md": GOOD, "skills/twin/SKILL.md": twin, "skills/trap/SKILL.md": TRAP})
-    git(tmp_path, "init", "-q")
-    git(tmp_path, "add", ".")
-    git(tmp_path, "commit", "-qm", "first")
+    commit_all(tmp_path)
     done = run("lint", "--changed")
     assert done.returncode == 0 and "no skill has changed" in done.stderr
     write({"skills/twin/SKILL.md": twin.replace("name: twin", "name: good")})
@@ -228,17 +204,14 @@ def test_changed_looks_at_what_differs_but_sees_the_whole_collection(run: Run, w
 def test_a_deleted_file_concerns_the_skill_that_had_it(run: Run, write: Write, tmp_path: Path) -> None:
     text = GOOD + "\nSee [it](references/it.md).\n"
     write({"skills/good/SKILL.md": text, "skills/good/references/it.md": "# It\n", "skills/trap/SKILL.md": TRAP})
-    git(tmp_path, "init", "-q")
-    git(tmp_path, "add", ".")
-    git(tmp_path, "commit", "-qm", "first")
+    commit_all(tmp_path)
     shutil.rmtree(tmp_path / "skills/good/references")
     done = run("lint", "--changed", "--format", "json")
     report = json.loads(done.stdout)
     assert [f["code"] for f in report["findings"]] == ["LI001"]
     shutil.rmtree(tmp_path / "skills/trap")
-    assert [skill["path"] for skill in json.loads(run("lint", "--changed", "--format", "json").stdout)["skills"]] == [
-        "skills/good/SKILL.md"
-    ]
+    report = json.loads(run("lint", "--changed", "--format", "json").stdout)
+    assert [skill["path"] for skill in report["skills"]] == ["skills/good/SKILL.md"]
 
 
 def test_report_and_output_are_written(run: Run, write: Write, tmp_path: Path) -> None:
@@ -286,13 +259,6 @@ def test_hostile_names_cannot_forge_output(run: Run, write: Write) -> None:
     for name in ("text", "github", "markdown", "junit"):
         done = run("lint", "--format", name)
         assert "\x1b[2J" not in done.stdout and "\n::error::x" not in done.stdout
-
-
-def test_the_whole_repository_or_one_file_is_the_same(run: Run, write: Write) -> None:
-    write(COLLECTION)
-    whole = json.loads(run("lint", "--format", "json").stdout)["findings"]
-    one = json.loads(run("lint", "--format", "json", "skills/trap/SKILL.md").stdout)["findings"]
-    assert [f for f in whole if f["skill"] == "skills/trap/SKILL.md"] == one
 
 
 def test_no_finding_shows_a_credential(run: Run, write: Write) -> None:

@@ -88,12 +88,6 @@ def prompts(*expected: str | None) -> str:
     return "".join(json.dumps(record) + "\n" for record in records)
 
 
-def test_fixtures_says_how_many_records_of_which_kind_it_read(run: Run, write: Write) -> None:
-    write({"skills/sort-lists/SKILL.md": SKILL, "prompts.jsonl": prompts("sort-lists", None)})
-    done = run("fixtures")
-    assert (done.returncode, done.stdout) == (0, "2 router prompts checked: no findings\n")
-
-
 def test_fixtures_finds_what_is_wrong_with_records_and_nothing_else(run: Run, write: Write) -> None:
     write({
         "skills/sort-lists/SKILL.md": "no frontmatter, and a [broken](link.md)\n",

@@ -26,16 +26,12 @@ from skill_health.core.files import (
 )
 
 
-def test_a_named_pipe_is_unreadable_at_once(tmp_path: Path) -> None:
-    pipe = tmp_path / "report.json"
-    os.mkfifo(pipe)
-    assert read_bytes(str(pipe)) == (b"", "unreadable")
-
-
-def test_a_file_a_folder_and_nothing(tmp_path: Path) -> None:
+def test_a_file_a_folder_a_pipe_and_nothing(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"\x00x")
+    os.mkfifo(tmp_path / "pipe")
     assert read_bytes(str(tmp_path / "a")) == (b"\x00x", "")
     assert read_bytes(str(tmp_path)) == (b"", "directory")
+    assert read_bytes(str(tmp_path / "pipe")) == (b"", "unreadable")
     assert read_bytes(str(tmp_path / "b")) == (b"", "dangling")
 
 

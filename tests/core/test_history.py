@@ -45,16 +45,13 @@ def writer(path: Path, name: str, count: int, size: int) -> subprocess.Popen[byt
     return subprocess.Popen(command, stdout=subprocess.PIPE)
 
 
-def test_an_absent_history_is_empty(tmp_path: Path) -> None:
-    assert read_records(tmp_path / "none.jsonl") == ([], 0)
-
-
 def test_append_and_read(tmp_path: Path) -> None:
-    path = str(tmp_path / "deep" / "h.jsonl")
+    path = tmp_path / "deep" / "h.jsonl"
+    assert read_records(path) == ([], 0)
     for n in range(3):
-        append_history(path, {"n": n, "text": "a\nb\u2028c"})
-    assert [record["n"] for record in read_records(Path(path))[0]] == [0, 1, 2]
-    assert Path(path).read_bytes().count(b"\n") == 3
+        append_history(str(path), {"n": n, "text": "a\nb\u2028c"})
+    assert [record["n"] for record in read_records(path)[0]] == [0, 1, 2]
+    assert path.read_bytes().count(b"\n") == 3
 
 
 def test_a_torn_line_of_another_writer_is_survived(tmp_path: Path) -> None:

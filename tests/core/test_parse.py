@@ -11,7 +11,6 @@ from growth import is_linear, lines_run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skill_health.core.files import read_bytes
 from skill_health.skill.model import Skill
 from skill_health.skill.parse import DEFECTS, parse_skill, unreadable
 
@@ -81,9 +80,8 @@ def test_windows_line_endings_are_no_defect_and_move_no_position() -> None:
     text = HEAD + "# T\n\nSee [x](y.md) and `z`.\n"
     unix, windows = parse(text), parse(text.replace("\n", "\r\n"))
     assert windows.defects == () and windows.newline == "\r\n"
-    assert (unix.body.links, unix.body.codes, unix.body.headings) == (
-        windows.body.links, windows.body.codes, windows.body.headings,
-    )  # fmt: skip
+    for part in ("links", "codes", "headings"):
+        assert getattr(unix.body, part) == getattr(windows.body, part) != ()
 
 
 def test_the_unquoted_colon_still_gives_every_field() -> None:
@@ -251,8 +249,5 @@ def test_sound_frontmatter_is_read_as_the_common_library_reads_it(values: dict[s
     assert {f.key: f.value for f in fields} == read
 
 
-def test_unreadable_files_say_why(tmp_path: object) -> None:
-    assert [d.kind for d in unreadable(PATH, "loop").defects] == ["loop"]
-    assert read_bytes(str(tmp_path))[1] == "directory"
-    assert read_bytes(f"{tmp_path}/none")[1] == "dangling"
-    assert read_bytes("/dev/null")[1] == "unreadable"
+def test_unreadable_files_say_why() -> None:
+    assert kinds(unreadable(PATH, "loop")) == ["loop"]
