@@ -66,13 +66,11 @@ class Runner:
         named = step(name)["env"]
         values = {key: self._value(expression, inputs) for key, expression in named.items()}
         around = {
-            "GITHUB_STEP_SUMMARY": str(self.root / "summary"),
-            "GITHUB_OUTPUT": str(self.root / "output"),
-            "RUNNER_TEMP": str(self.temp),
-            "PIP_LOG": str(self.root / "pip"),
+            "GITHUB_STEP_SUMMARY": str(self.root / "summary"), "GITHUB_OUTPUT": str(self.root / "output"),
+            "RUNNER_TEMP": str(self.temp), "PIP_LOG": str(self.root / "pip"),
             "PATH": f"{self.root / 'bin'}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": str(ROOT),
-        }
+        }  # fmt: skip
         # As GitHub runs `shell: bash`.
         command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", step(name)["run"]]
         environment = os.environ | around | values

@@ -48,10 +48,7 @@ def bench(checkout: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedP
             "collection",
             [
                 "## A collection",
-                "3 generated skills",
-                "no cache, two processes",
-                "after one edit",
-                "hook on one skill, no cache",
+                "3 generated skills", "no cache, two processes", "after one edit", "hook on one skill, no cache",
             ],
         ),
         ("scale", ["## Ten times", "| 30 generated skills, no cache | 3 generated skills, no cache |", "peak memory"]),
@@ -59,14 +56,11 @@ def bench(checkout: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedP
             "parse",
             [
                 "## Inside one process",
-                "markdown-it-py, full parse",
-                "| frontmatter |",
-                "the slowest steps",
-                "opt-in rules",
+                "markdown-it-py, full parse", "| frontmatter |", "the slowest steps", "opt-in rules",
             ],
         ),
     ],
-)
+)  # fmt: skip
 def test_every_question_is_answered(bench: Any, name: str, shown: list[str]) -> None:
     done = bench(name)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-from collections.abc import Callable, Mapping
-from pathlib import Path
+
+from fixture_types import Run, Write
 
 from skill_health.core.boundary import Boundary
 from skill_health.lint.report import LintReport, fold_clones
 from skill_health.rules._api import Finding, Severity
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-Write = Callable[[Mapping[str, str]], Path]
 
 
 def skill(name: str) -> str:
     return f"---\nname: {name}\ndescription: Sorts {name}. Use when {name} are out of order.\n---\nRead [it](references/a.md).\n"
 
 
-TREE = {f"skills/{name}/SKILL.md": skill(name) for name in ("apples", "books", "cards", "dates")} | {
-    "skills/apples/references/a.md": "See [x](none.md).\n",
-    "skills/books/references/a.md": "See [x](none.md).\n",
-    "skills/cards/references/a.md": "See [x](none.md).\n",
-    "skills/dates/references/a.md": "See [x](none.md).\nOne more line.\n",
-}
+NAMES = ("apples", "books", "cards", "dates")
+TREE = {f"skills/{name}/SKILL.md": skill(name) for name in NAMES}
+TREE |= {f"skills/{name}/references/a.md": "See [x](none.md).\n" for name in NAMES}
+TREE["skills/dates/references/a.md"] += "One more line.\n"
 
 
 def test_one_finding_names_the_others_and_another_file_stays_apart(run: Run, write: Write) -> None:

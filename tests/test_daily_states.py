@@ -48,11 +48,9 @@ runs = st.builds(
     lambda day, found, other, due: replace(
         daily_run(day), skills=dict(sorted(found.items())), other=tuple(sorted(other)), claims=due
     ),
-    st.integers(1, 28),
-    st.dictionaries(st.sampled_from(NAMES), skills),
-    st.lists(st.sampled_from(KEYS), max_size=3),
+    st.integers(1, 28), st.dictionaries(st.sampled_from(NAMES), skills), st.lists(st.sampled_from(KEYS), max_size=3),
     claims,
-)
+)  # fmt: skip
 
 
 def written(run: DailyRun) -> Any:

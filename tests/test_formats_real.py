@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import tarfile
 from pathlib import Path
 
@@ -51,20 +50,3 @@ def test_junit_is_read_by_a_junit_library(run: Run, checkout: Path, tmp_path: Pa
     failed = {f["skill"] or f["path"] for f in text["findings"] if f["severity"] != "info"}
     assert suites.failures == len(failed)
     assert suites.tests >= len(text["skills"])
-
-
-@pytest.mark.parametrize(
-    ("schema", "file"),
-    [("vendor.github-actions", "action.yml"), ("vendor.github-workflows", "examples/github-workflow-daily.yml")],
-)
-def test_github_files_are_valid_by_the_vendors_schema(checkout: Path, schema: str, file: str) -> None:
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(checkout / file)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_the_published_schemas_are_schemas(checkout: Path) -> None:
-    schemas = sorted((checkout / "skill_health/core/schemas").glob("*.json"))
-    command = [sys.executable, "-m", "check_jsonschema", "--check-metaschema", *map(str, schemas)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0 and len(schemas) >= 8, done.stdout + done.stderr

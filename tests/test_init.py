@@ -253,15 +253,11 @@ ENTRY = texts.list_hook_lines(texts.PackageSource("https://example.com/skill-hea
         ("repos:\n- repo: local\n  hooks:\n  - id: x\n    entry: |\n      # a\n      # b\n", False),
         ("repos: [{repo: local, hooks: [{id: x}]}]\n", False),
         ("a: &x [1]\nrepos:\n- repo: local\n  hooks: *x\n", False),
-        ("repos: []\n", False),
-        ("repos:\n", False),
-        ("- a\n", False),
-        ("repos: [\n", False),
-        ("", False),
+        ("repos: []\n", False), ("repos:\n", False), ("- a\n", False), ("repos: [\n", False), ("", False),
         ("\0", False),
         pytest.param("[" * 5000, False, marks=pytest.mark.slow),
     ],
-)
+)  # fmt: skip
 def test_an_entry_joins_a_file_or_leaves_it_alone(text: str, works: bool) -> None:
     longer = insert_hooks(text, ENTRY)
     assert (longer is not None) == works

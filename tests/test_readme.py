@@ -13,8 +13,12 @@ import pytest
 from fixture_types import Run
 
 
+def section_of(checkout: Path, title: str) -> str:
+    return (checkout / "docs" / "guide.md").read_text("utf-8").split(f"## {title}")[1].split("\n## ")[0]
+
+
 def test_what_the_readme_shows_is_what_happens(run: Run, tmp_path: Path, checkout: Path) -> None:
-    text = (checkout / "docs" / "guide.md").read_text("utf-8").split("## What you see")[1].split("\n## ")[0]
+    text = section_of(checkout, "What you see")
     skill = re.findall(r"```markdown\n(.*?)```", text, re.DOTALL)
     folder = tmp_path / "skills" / "release-notes"
     (folder / "scripts").mkdir(parents=True)
@@ -33,9 +37,7 @@ def test_what_the_readme_shows_is_what_happens(run: Run, tmp_path: Path, checkou
 
 @pytest.mark.slow
 def test_the_router_run_that_the_readme_shows(run: Run, tmp_path: Path, checkout: Path) -> None:
-    section = (
-        (checkout / "docs" / "guide.md").read_text("utf-8").split("## Do the descriptions route?")[1].split("\n## ")[0]
-    )
+    section = section_of(checkout, "Do the descriptions route?")
     shutil.copytree(checkout / "fixtures", tmp_path / "fixtures", ignore=shutil.ignore_patterns("reports", "rotten"))
     blocks = re.findall(r"```console\n\$ skill-health (.*?)\n(.*?)```", section, re.DOTALL)
     shown = {command: output for command, output in blocks if output}
@@ -49,7 +51,7 @@ def test_the_router_run_that_the_readme_shows(run: Run, tmp_path: Path, checkout
 
 def test_the_judged_result_is_that_of_the_tutorial(checkout: Path) -> None:
     """The tutorial is run as a test; the README shows a part of it."""
-    section = (checkout / "docs" / "guide.md").read_text("utf-8").split("## Does a skill help?")[1].split("\n## ")[0]
+    section = section_of(checkout, "Does a skill help?")
     shown = re.findall(r"```text\n(Judged scores\n.*?)```", section, re.DOTALL)
     assert len(shown) == 1 and shown[0] in (checkout / "docs" / "tutorials" / "evals.md").read_text("utf-8")
 
@@ -65,7 +67,7 @@ def test_every_command_and_file_that_the_readme_names_is_there(run: Run, checkou
 
 @pytest.mark.exhaustive
 def test_the_simulated_study_that_the_readme_shows(tmp_path: Path, checkout: Path) -> None:
-    section = (checkout / "docs" / "guide.md").read_text("utf-8").split("## Does a skill help?")[1].split("\n## ")[0]
+    section = section_of(checkout, "Does a skill help?")
     found = re.search(r"-m simulators (.*?) \| head -(\d+)\n(.*?)```", section, re.DOTALL)
     assert found is not None
     shutil.copytree(checkout / "fixtures", tmp_path / "fixtures", ignore=shutil.ignore_patterns("reports", "rotten"))

@@ -34,11 +34,7 @@ def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd
         ROOT / "fixtures", tmp_path / "fixtures", ignore=shutil.ignore_patterns("rotten", "practices", *MORE)
     )
     monkeypatch.chdir(tmp_path / "fixtures")
-    for words in (
-        ("init", "--quiet"),
-        ("add", "--all"),
-        ("-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--quiet", "-m", "a"),
-    ):
+    for words in (("init", "--quiet"), ("add", "--all"), ("commit", "--quiet", "-m", "a")):
         subprocess.run(("git", *words), check=True)
     for command in COMMANDS:
         # Findings are no failure here.

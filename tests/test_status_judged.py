@@ -116,17 +116,14 @@ def test_a_side_that_is_missing_is_a_dash(tmp_path: Path, effects: Effects) -> N
 @pytest.mark.parametrize(
     ("told", "why"),
     [
-        ("{", "is damaged"),
-        ("[]", "is damaged"),
-        ("{" * 100_000, "is damaged"),
-        (report(kind="x"), "is damaged"),
+        ("{", "is damaged"), ("[]", "is damaged"), ("{" * 100_000, "is damaged"), (report(kind="x"), "is damaged"),
         (report(of_run="20260301T000000Z-9999abcd"), "is that of another judging"),
         (report(run_id="20260302T000000Z-2222abcd"), "is that of another judging"),
         (report(scores(goal=side(1e300, 0.5))), "beyond all measure"),
         (report(scores(missing=7)), "is damaged"),
         (json.dumps(report()).replace("0.125", "NaN", 1), "is damaged"),
     ],
-)
+)  # fmt: skip
 def test_a_report_that_cannot_be_believed_costs_one_note(tmp_path: Path, effects: Effects, told: Any, why: str) -> None:
     write(tmp_path, report(run_id="20260301T120000Z-0"), "20260301T120000Z-0")
     write(tmp_path, told)

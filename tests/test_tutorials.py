@@ -40,12 +40,10 @@ def test_a_tutorial_shows_what_happens(tutorials: ModuleType, page: Path, tmp_pa
         ("mean 0.9\n", "mean 0.8\n", False),
         ("of 2026-11-22T04:00:00Z, commit 9d5c4362bee0\n", "of 2027-01-01T00:00:00Z, commit 4414672afd51\n", True),
         ("run 20261122T065115Z-4ddb1784\n", "run 20270101T000000Z-d731ad58\n", True),
-        ("first\n…\nlast\n", "first\na\nb\nlast\n", True),
-        ("first\n…\nlast\n", "first\na\nb\n", False),
-        ("", "an error\n", False),
-        ("12 skills\n", "1234567 skills\n", False),
+        ("first\n…\nlast\n", "first\na\nb\nlast\n", True), ("first\n…\nlast\n", "first\na\nb\n", False),
+        ("", "an error\n", False), ("12 skills\n", "1234567 skills\n", False),
     ],
-)
+)  # fmt: skip
 def test_what_is_compared(tutorials: ModuleType, shown: str, printed: str, same: bool) -> None:
     assert tutorials.alike(shown, printed) is same
 

@@ -193,24 +193,18 @@ PRIVATE, INVALID, SCHEMES = "a private address", "not a valid address", "only ht
 @pytest.mark.parametrize(
     ("url", "reason"),
     [
-        ("http://127.0.0.1:{port}/ok", PRIVATE),
-        ("http://localhost:{port}/ok", PRIVATE),
-        ("http://[::1]:{port}/ok", PRIVATE),
-        ("http://[::ffff:127.0.0.1]:{port}/ok", PRIVATE),
+        ("http://127.0.0.1:{port}/ok", PRIVATE), ("http://localhost:{port}/ok", PRIVATE),
+        ("http://[::1]:{port}/ok", PRIVATE), ("http://[::ffff:127.0.0.1]:{port}/ok", PRIVATE),
         ("http://169.254.169.254/latest/meta-data", PRIVATE),
-        ("http://0/ok", PRIVATE),
-        ("http://printer.local/ok", PRIVATE),
-        ("http://intranet/ok", PRIVATE),
+        ("http://0/ok", PRIVATE), ("http://printer.local/ok", PRIVATE), ("http://intranet/ok", PRIVATE),
         ("file:///etc/hosts", f"file scheme: {SCHEMES}"),
         ("ftp://ftp.acme.dev/a", f"ftp scheme: {SCHEMES}"),
         ("javascript:alert(1)", f"javascript scheme: {SCHEMES}"),
         ("http://user:secret@127.0.0.1:{port}/ok", "the address contains credentials"),
-        ("http://", INVALID),
-        ("http://[bad/ok", INVALID),
-        ("http://127.0.0.1:99999/ok", INVALID),
+        ("http://", INVALID), ("http://[bad/ok", INVALID), ("http://127.0.0.1:99999/ok", INVALID),
         ("http://" + "a" * 70 + ".dev/", INVALID),
     ],
-)
+)  # fmt: skip
 def test_what_is_never_asked(site: Site, url: str, reason: str) -> None:
     url = url.format(port=site.port) if "{port}" in url else url
     result = check_urls([url], delay=0)[url]

@@ -55,9 +55,8 @@ def test_a_configuration_overrides_numbers_and_adds_hosts() -> None:
     assert found["codex"].limit == 2000
     assert found["mine"].limit == 50
     assert found["mine"].overflow == "omit"
-    assert {h.key: h for h in hosts({"copilot-cli": {"context_tokens": 1000, "budget_percent": 10}})}[
-        "copilot-cli"
-    ].limit == 400
+    told = hosts({"copilot-cli": {"context_tokens": 1000, "budget_percent": 10}})
+    assert {host.key: host.limit for host in told}["copilot-cli"] == 400
     assert hosts({"codex": {"colour": 3}}) == hosts()
 
 

@@ -263,13 +263,11 @@ def test_the_line_in_pyproject(write: Write, monkeypatch: pytest.MonkeyPatch) ->
         ("# a = 1\n'a' = 1", ("a",), 2),
         ("x = 'a = 1'\n[a]\nb = 1", ("a", "b"), 3),
         ("[b]\na = 1\n[a] # the one\n", ("a",), 3),
-        ("a = { b = 1 }", ("a", "b"), 1),
-        ("a.b = 1", ("a", "b"), 1),
-        ("a = [\n  1,\n]\nb = 2", ("b",), 4),
+        ("a = { b = 1 }", ("a", "b"), 1), ("a.b = 1", ("a", "b"), 1), ("a = [\n  1,\n]\nb = 2", ("b",), 4),
         ("[[a]]\nx = 1\n[[a]]\ny = 1", ("a", 1, "x"), 3),
         ("[[a]]\nx = 1\n[[a]]\nx = 1\n[b]\nx = 1", ("b", "x"), 6),
     ],
-)
+)  # fmt: skip
 def test_lines(text: str, path: tuple[str | int, ...], line: int | None) -> None:
     assert line_of(text, path) == line
 
@@ -464,14 +462,11 @@ def test_the_digest_is_the_same_in_every_process() -> None:
     )
     outputs = {
         subprocess.run(
-            [sys.executable, "-c", code],
-            check=True,
-            capture_output=True,
-            text=True,
+            [sys.executable, "-c", code], check=True, capture_output=True, text=True,
             env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
         ).stdout
         for seed in ("1", "2")
-    }
+    }  # fmt: skip
     assert outputs == {config_digest(Config(severity={"A": "error", "B": "info"})) + "\n"}
 
 

@@ -149,13 +149,11 @@ def test_written_frontmatter_keeps_its_order_and_its_lines() -> None:
 
 
 DEEP = {
-    "lists": lambda n: "a:\n" + "- " * n + "\n",
-    "brackets": lambda n: "a: " + "[" * n + "\n",
-    "braces": lambda n: "a: " + "{a: " * n + "\n",
-    "keys": lambda n: "? " * n + "\n",
+    "lists": lambda n: "a:\n" + "- " * n + "\n", "brackets": lambda n: "a: " + "[" * n + "\n",
+    "braces": lambda n: "a: " + "{a: " * n + "\n", "keys": lambda n: "? " * n + "\n",
     "blocks": lambda n: "".join(f"{' ' * level}a:\n" for level in range(min(n, 430))),
     "closed brackets": lambda n: "a: " + "[" * n + "]" * n + "\n",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", DEEP)

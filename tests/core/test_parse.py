@@ -193,11 +193,9 @@ HOSTILE: dict[str, tuple[int, Callable[[int], str]]] = {
     "references": (20_000, lambda n: "".join(f"[r{number}]: x\n" for number in range(n))),
     "many lines": (60_000, lambda n: "`a` [b](c) <d>\n" * n),
     "headings": (50_000, lambda n: "# a\n" * n),
-    "entities": (100_000, lambda n: "&amp;" * n),
-    "images": (100_000, lambda n: "![" * n),
-    "numbers": (100_000, lambda n: "1. " * n),
-    "one line": (1_000_000, lambda n: "x" * n),
-}
+    "entities": (100_000, lambda n: "&amp;" * n), "images": (100_000, lambda n: "![" * n),
+    "numbers": (100_000, lambda n: "1. " * n), "one line": (1_000_000, lambda n: "x" * n),
+}  # fmt: skip
 
 
 # The length of nested lists is itself a square.

@@ -74,10 +74,8 @@ def test_a_file_of_somebody_else_is_left_out_unless_it_is_named(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("line", "place", "message"),
     [
-        (b'{"prompt_id": "\xff"}', (1, 16), "UTF-8"),
-        (b'"\xe2\x82\xac', (1, 1), "not closed"),
-        (b"nonsense", (1, 1), "not JSON"),
-        (b"[" * 100_000, (1, 1), "nested deeper"),
+        (b'{"prompt_id": "\xff"}', (1, 16), "UTF-8"), (b'"\xe2\x82\xac', (1, 1), "not closed"),
+        (b"nonsense", (1, 1), "not JSON"), (b"[" * 100_000, (1, 1), "nested deeper"),
         (b'{"a":' * 200 + b"1" + b"}" * 200, (1, 1), "nested deeper"),
         (b'{"prompt_id": -Infinity}', (1, 15), "-Infinity is not JSON"),
         (b'{"prompt": "NaN", "prompt_id": NaN}', (1, 32), "NaN is not JSON"),
@@ -92,7 +90,7 @@ def test_a_file_of_somebody_else_is_left_out_unless_it_is_named(tmp_path: Path) 
         (b"3", (1, 1), "not a JSON object but a number"),
         (b"\xff\xfe{\x00}\x00", (1, 1), "UTF-16"),
     ],
-)
+)  # fmt: skip
 def test_bad_lines(line: bytes, place: tuple[int, int], message: str) -> None:
     found = parse_registries((SourceFile("prompts", "p.jsonl", line),))
     assert found.prompts == ()
@@ -175,12 +173,10 @@ def test_the_digest_covers_paths_bytes_and_the_prompts_of_tasks(tmp_path: Path) 
         ("none.jsonl", []),
         ("*/x.jsonl", ["a/x.jsonl", "b/x.jsonl"]),
         ("**/x.jsonl", ["a/x.jsonl", "b/c/x.jsonl", "b/x.jsonl", "x.jsonl"]),
-        ("b/**", ["b/c", "b/c/x.jsonl", "b/x.jsonl"]),
-        ("[ab]/?.jsonl", ["a/x.jsonl", "b/x.jsonl"]),
-        (".hidden/*.jsonl", [".hidden/x.jsonl"]),
-        ("./*.jsonl", ["x.jsonl"]),
+        ("b/**", ["b/c", "b/c/x.jsonl", "b/x.jsonl"]), ("[ab]/?.jsonl", ["a/x.jsonl", "b/x.jsonl"]),
+        (".hidden/*.jsonl", [".hidden/x.jsonl"]), ("./*.jsonl", ["x.jsonl"]),
     ],
-)
+)  # fmt: skip
 def test_patterns(tmp_path: Path, pattern: str, expected: list[str]) -> None:
     for path in ("x.jsonl", "a/x.jsonl", "b/x.jsonl", "b/c/x.jsonl", ".hidden/x.jsonl"):
         put(tmp_path, path, "")

@@ -14,19 +14,14 @@ from skill_health.text.similarity import STOP
 from skill_health.text.stems import ENGLISH, cut_characters, language_of, latin_share, stem_words
 
 STEMS = [
-    ("deploying deployments deployed", ["deploy"]),
-    ("runs running", ["run"]),
-    ("The Server's logs", ["server", "s", "log"]),
-    ("parseTables parse tables", ["pars", "tabl"]),
+    ("deploying deployments deployed", ["deploy"]), ("runs running", ["run"]),
+    ("The Server's logs", ["server", "s", "log"]), ("parseTables parse tables", ["pars", "tabl"]),
     ("Die Prüfungen der Dienste sind nicht mit der Prüfung fertig", ["prufung", "dien", "sind", "fertig"]),
     ("les fichiers dans le dossier", ["fichi", "dossi"]),
     ("los archivos de una carpeta en el disco", ["archiv", "carpet", "disc"]),
-    ("сервер серверы серверов", ["сервер"]),
-    ("ｆｕｌｌ　ｗｉｄｔｈ", ["full", "width"]),
-    ("utf8 v2", ["utf8", "v2"]),
-    ("", []),
+    ("сервер серверы серверов", ["сервер"]), ("ｆｕｌｌ　ｗｉｄｔｈ", ["full", "width"]), ("utf8 v2", ["utf8", "v2"]), ("", []),
     ("--- !!", []),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "stems"), STEMS, ids=[case[0][:20] for case in STEMS])

@@ -52,10 +52,8 @@ def test_intervals_are_those_of_a_jackknife_written_down_anew(seed: int) -> None
         left = np.array([into(of(groups != name)) for name in names])
         error = math.sqrt((len(names) - 1) / len(names) * ((left - left.mean()) ** 2).sum())
         middle = into(of(np.ones(len(x), dtype=bool)))
-        assert (found.low, found.high) == (
-            pytest.approx(back(middle - reach * error)),
-            pytest.approx(back(middle + reach * error)),
-        )
+        ends = (back(middle - reach * error), back(middle + reach * error))
+        assert (found.low, found.high) == pytest.approx(ends)
 
 
 def test_hits_of_several_calls_count_each() -> None:
@@ -107,7 +105,5 @@ def test_the_order_of_the_pairs_does_not_matter(order: list[int]) -> None:
     )
     assert mixed == plain
     one = clustered_rank_correlation(scores, hits, clusters)
-    assert (
-        clustered_rank_correlation([scores[n] for n in order], [hits[n] for n in order], [clusters[n] for n in order])
-        == one
-    )
+    mixed = clustered_rank_correlation(*([each[n] for n in order] for each in (scores, hits, clusters)))
+    assert mixed == one
