@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from importlib.resources import files
-from pathlib import Path
 from xml.etree import ElementTree
 
 import jsonschema
@@ -187,14 +186,6 @@ def test_only_what_is_severe_enough_is_shown(name: str) -> None:
             assert json.loads(text)["summary"].get("hidden", 0) == hidden
 
 
-def test_statistics_count_per_rule() -> None:
-    given_report = report(finding(), finding(line=4), finding(code="FM001"))._replace(statistics=True)
-    assert render("text", given_report).splitlines()[:2] == [
-        "2  error    FM003  unquoted-colon", "1  error    FM001  unquoted-colon",
-    ]  # fmt: skip
-    assert "| 2 | FM003 unquoted-colon | error |" in render("markdown", given_report)
-
-
 def test_colour_is_only_there_when_asked_for() -> None:
     given_report = report(finding(), scored=True)
     assert "\x1b[" in formats.load("text").render(given_report, True)
@@ -219,7 +210,3 @@ def test_markdown_text_is_only_text(text: str) -> None:
     )
     inside = html.split("<tbody>")[1]
     assert set(re.findall(r"</?(\w+)", inside)) == {"tr", "td", "tbody", "table"}
-
-
-def test_every_format_is_named_in_the_folder(tmp_path: Path) -> None:
-    assert formats.names() == ["concise", "github", "gitlab", "json", "junit", "markdown", "sarif", "text"]

@@ -380,17 +380,6 @@ def test_what_is_no_source_is_a_mistake_and_nothing_is_written(
     assert list(tree(repository)) == ["skills/a/SKILL.md"]
 
 
-def test_the_named_source_is_the_one_that_is_written(run: Run, write: Write, repository: Path) -> None:
-    write(skills("skills/a"))
-    assert run("init", "--workflow", "--from", f"https://example.com/x.git@{COMMIT}").returncode == 0
-    hooks = yaml.safe_load((repository / HOOKS).read_text("utf-8"))
-    assert (hooks["repos"][0]["repo"], hooks["repos"][0]["rev"]) == ("https://example.com/x.git", COMMIT)
-    for job in ("lint", "daily"):
-        install = steps((repository / FLOW).read_text("utf-8"), job)[2]
-        assert "git clone --quiet --no-checkout -- 'https://example.com/x.git' " in install
-        assert f"git checkout --quiet --detach '{COMMIT}'" in install
-
-
 @pytest.mark.parametrize("source", [None, texts.PackageSource("file:///home/me/x", COMMIT)])
 def test_without_a_source_that_can_be_reached_the_workflow_fails_until_it_is_named(
     source: texts.PackageSource | None,

@@ -427,11 +427,6 @@ def test_of_one_skill_only_that_one_is_shown(collection: Path, run: Run) -> None
     assert [skill["name"] for skill in found["skills"]] == ["pears"]
 
 
-def test_a_mistake_is_one_line(collection: Path, run: Run) -> None:
-    done = run("status", "nowhere")
-    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
-
-
 def test_what_a_bundle_does_is_told_and_decides_no_skill(collection: Path, run: Run, write: Write) -> None:
     digests = {each["name"]: each["digest"] for each in shown(run("status", "--format", "json"))["skills"]}
     line = effect_line("pears + plums", skills=["pears", "plums"], verdict="harmful")
