@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fixture_types import Write
+from fixture_types import Run, Write
 from thinned import thinned
 
 from tests.rules.test_cases import CASES, plant
 
-Run = Callable[..., Any]
 HEAD = "---\nname: tidy\ndescription: Tidies lists. Use when a list is out of order.\n---\n# Tidy\n\n"
 COMMENT = re.compile(rb"(?m)^<!-- skill-health: ignore(?:-file)?(?: [A-Z]{2}\d{3})+ -->\r?\n")
 

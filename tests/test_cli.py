@@ -77,12 +77,6 @@ def test_version(called: InProcess) -> None:
     assert called("--version") == (0, f"skill-health {__version__}\n", "")
 
 
-def test_no_arguments_show_the_help_as_a_mistake(called: InProcess) -> None:
-    code, out, err = called()
-    assert (code, out) == (2, "")
-    assert "Commands:" in err
-
-
 def test_help_lists_every_command_with_its_short_help(called: InProcess, plugged: str) -> None:
     code, out, _ = called("--help")
     names = [line.split()[0] for line in out.split("Commands:")[1].splitlines() if line[:2] == "  " != line[2:4]]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_types import Run
 from hypothesis import given
 from hypothesis import strategies as st
 from thinned import EXHAUSTIVE, SLOW, thinned
@@ -16,7 +17,6 @@ from skill_health.lint.report import count_fixes
 from skill_health.rules._api import Finding, Severity
 from tests.rules.test_cases import CASES, plant
 
-Run = Callable[..., Any]
 Write = Callable[[Mapping[str, str | bytes]], Path]
 HEAD = "---\nname: tidy\ndescription: Tidies lists. Use when a list is out of order.\n---\n# Tidy\n\n"
 

@@ -141,15 +141,6 @@ def test_markdown_shows_input_as_text() -> None:
     assert all(row.count("<td") in (0, 3, 4) for row in rows)
 
 
-def test_text_groups_excerpt_caret_and_help() -> None:
-    lines = render("text", report(finding(source="  name: abcdef", col=9, end_col=12))).splitlines()
-    assert lines[0] == "fixtures/skills/a/SKILL.md:3:5: error FM003 message".replace(":5:", ":9:")
-    assert lines[1] == "    3 | name: abcdef"
-    assert lines[2] == "      |       ^^^"
-    assert lines[3] == "    help: help"
-    assert "1 skill checked: 1 error, 0 warnings, 0 info" in lines
-
-
 def test_text_of_a_long_line_shows_the_place() -> None:
     source = "x" * 500 + "HERE" + "y" * 500
     lines = render("text", report(finding(source=source, col=501, end_col=505))).splitlines()

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fixture_types import Run
 from thinned import thinned
 
 from tests.rules.test_cases import CASES, plant
 
-Run = Callable[..., Any]
 Write = Callable[[Mapping[str, str | bytes]], Path]
 HEAD = "---\nname: tidy\ndescription: Tidies lists. Use when a list is out of order.\n---\n# Tidy\n\n"
 

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fixture_types import Write
+from fixture_types import Run, Write
 
 from skill_health.commands import _watch
 
-Run = Callable[..., Any]
 HEAD = "---\nname: tidy\ndescription: Tidies lists. Use when a list is out of order.\n---\n# Tidy\n\n"
 
 

@@ -215,7 +215,7 @@ def test_a_machine_without_git_says_so(root: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("PATH", str(root))
     with pytest.raises(UsageError, match="git is needed for this, and is not installed"):
         open_repository(str(root))
-    assert read_revision(str(root), str(root)).note.endswith(": git is needed for this, and is not installed")
+    assert read_revision(str(root), str(root)).dirty is None
 
 
 def test_why_git_failed_is_its_own_word(root: Path) -> None:
