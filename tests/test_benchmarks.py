@@ -44,21 +44,11 @@ def bench(checkout: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedP
     ("name", "shown"),
     [
         ("hook", ["## One skill from a hook", "one skill, no cache", "unchanged and cached", "edited since"]),
-        (
-            "collection",
-            [
-                "## A collection",
-                "3 generated skills", "no cache, two processes", "after one edit", "hook on one skill, no cache",
-            ],
-        ),
+        ("collection", ["## A collection", "3 generated skills", "no cache, two processes", "after one edit",
+                        "hook on one skill, no cache"]),
         ("scale", ["## Ten times", "| 30 generated skills, no cache | 3 generated skills, no cache |", "peak memory"]),
-        (
-            "parse",
-            [
-                "## Inside one process",
-                "markdown-it-py, full parse", "| frontmatter |", "the slowest steps", "opt-in rules",
-            ],
-        ),
+        ("parse", ["## Inside one process", "markdown-it-py, full parse", "| frontmatter |", "the slowest steps",
+                   "opt-in rules"]),
     ],
 )  # fmt: skip
 def test_every_question_is_answered(bench: Any, name: str, shown: list[str]) -> None:
