@@ -14,7 +14,6 @@ from thinned import EXHAUSTIVE, SLOW, thinned
 from skill_health.core.git import open_repository
 from skill_health.discovery.changes import list_untracked
 
-WHO = ("-c", "user.name=a", "-c", "user.email=a@example.org")
 FOLDERS = ("", "a", "a/b", "a/b/c", "d", "d é", "build", "a/build", "d/.agents")
 FILES = ("x", "y.tmp", "z.log", "keep.log", " lead", "SKILL.md", "new\nline", "[b]")
 PATTERNS = (
@@ -24,7 +23,7 @@ PATTERNS = (
 
 
 def git(folder: Path, *arguments: str) -> bytes:
-    return subprocess.run(["git", *WHO, *arguments], cwd=folder, check=True, capture_output=True).stdout
+    return subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True).stdout
 
 
 def by_git(root: Path) -> list[str]:

@@ -19,12 +19,9 @@ from skill_health.discovery.changes import list_changes, read_revision
 from skill_health.discovery.roots import git_top
 from tests.conftest import Run
 
-WHO = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-
 
 def git(folder: Path, *arguments: str) -> bytes:
-    done = subprocess.run(["git", *WHO, *arguments], cwd=folder, check=True, capture_output=True)
-    return done.stdout
+    return subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True).stdout
 
 
 def commit_all(root: Path) -> None:

@@ -21,8 +21,7 @@ OTHERS = ("MYSKILL.md", "a/SKILL.md.txt", "README.md", "skill.md/notes")
 
 
 def git(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, encoding="utf-8")
-    return done.stdout
+    return subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, encoding="utf-8").stdout
 
 
 def plant(folder: Path, *paths: str) -> None:
