@@ -74,20 +74,16 @@ def made(seed: int = 1, tasks: int = 12, simulated: bool = False, **more: Any) -
     ids = [f"{n:03}-some-task" for n in range(tasks)]
     return {
         "schema": EffectConfigurations.ID, "tool_version": "0.1", "seed": 1, "score": "success", "margin": 0.1,
-        "runs": [
-            {
-                "run_id": "20261121T050000Z-ab12cd34", "created": "2026-11-21T05:00:00Z", "replications": 2, "planned": tasks * 12,
-                "scored": tasks * 12 - 2, "judging": "20261121T060000Z-cd34ab12", "calibrated": False,
-            }
-        ],
+        "runs": [{
+            "run_id": "20261121T050000Z-ab12cd34", "created": "2026-11-21T05:00:00Z", "replications": 2, "planned": tasks * 12,
+            "scored": tasks * 12 - 2, "judging": "20261121T060000Z-cd34ab12", "calibrated": False,
+        }],
         "subjects": [subject(each, simulated) for each in SUBJECTS],
         "configurations": [row(rng, each, arm, tasks) for each in SUBJECTS for arm in ARMS],
-        "means": [
-            {
-                "arm": "target", "subjects": 3, "score": est(0.8, 0.1, tasks), "control": est(0.6, 0.1, tasks),
-                "delta": est(0.2, 0.1, tasks), "gain": est(0.5, 0.2, tasks), "gains": 3, "preliminary": True,
-            }
-        ],
+        "means": [{
+            "arm": "target", "subjects": 3, "score": est(0.8, 0.1, tasks), "control": est(0.6, 0.1, tasks),
+            "delta": est(0.2, 0.1, tasks), "gain": est(0.5, 0.2, tasks), "gains": 3, "preliminary": True,
+        }],
         "criteria": sorted((criterion(rng, ids[n % min(3, tasks)], n) for n in range(9)), key=lambda each: -abs(each["delta"]["value"])),
         "domains": [
             {
@@ -99,7 +95,8 @@ def made(seed: int = 1, tasks: int = 12, simulated: bool = False, **more: Any) -
         ],
         "cells": [cell(rng, task, each) for task in ids for each in SUBJECTS],
         "substitutions": [
-            substitution(SUBJECTS[1], SUBJECTS[0], tasks), substitution(SUBJECTS[2], SUBJECTS[0], tasks, "not shown"),
+            substitution(small, SUBJECTS[0], tasks, verdict)
+            for small, verdict in ((SUBJECTS[1], "substitutes"), (SUBJECTS[2], "not shown"))
         ],
         "savings": [
             {
