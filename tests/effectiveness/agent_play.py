@@ -13,17 +13,8 @@ USAGE = Usage(input_tokens=1000, output_tokens=40, cached_tokens=200, cache_writ
 """What each answer is said to have cost; protocols without a word for writing a cache leave that out."""
 
 SKILL_TOOLS = ("Skill", "skill", "activate_skill", "invoke_skill")
-SHELL_TOOLS = (
-    "Bash",
-    "bash",
-    "exec_command",
-    "shell_command",
-    "run_shell_command",
-    "shell",
-    "local_shell",
-    "run_command",
-    "run",
-    "terminal",
+SHELL_TOOLS = tuple(
+    "Bash bash exec_command shell_command run_shell_command shell local_shell run_command run terminal".split()
 )
 HINTED = "for this task: read it first"
 ORDERED = "Before anything else, open the skill"

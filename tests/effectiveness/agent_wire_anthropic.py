@@ -31,15 +31,9 @@ def answer(said: Call | str, asked: Asked, play: Play, nth: int) -> Events | dic
         else {"type": "text", "text": said}
     )
     message = {
-        "id": f"msg_{nth}",
-        "type": "message",
-        "role": "assistant",
-        "model": asked.model,
-        "content": [] if play.refuses else [block],
-        "stop_reason": stop,
-        "stop_sequence": None,
-        "usage": usage(USAGE.output_tokens),
-    }
+        "id": f"msg_{nth}", "type": "message", "role": "assistant", "model": asked.model, "stop_reason": stop,
+        "stop_sequence": None, "content": [] if play.refuses else [block], "usage": usage(USAGE.output_tokens),
+    }  # fmt: skip
     if not asked.stream:
         return message
     start = {**message, "content": [], "stop_reason": None, "usage": usage(1)}
@@ -49,6 +43,7 @@ def answer(said: Call | str, asked: Asked, play: Play, nth: int) -> Events | dic
         if isinstance(said, Call)
         else {"type": "text_delta", "text": said}
     )
+    told = {"output_tokens": USAGE.output_tokens}
     content = [
         {"type": "content_block_start", "index": 0, "content_block": empty},
         {"type": "content_block_delta", "index": 0, "delta": delta},
@@ -57,11 +52,7 @@ def answer(said: Call | str, asked: Asked, play: Play, nth: int) -> Events | dic
     events: list[dict[str, Any]] = [
         {"type": "message_start", "message": start},
         *([] if play.refuses else content),
-        {
-            "type": "message_delta",
-            "delta": {"stop_reason": stop, "stop_sequence": None},
-            "usage": {"output_tokens": USAGE.output_tokens},
-        },
+        {"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": None}, "usage": told},
         {"type": "message_stop"},
     ]
     return [(event["type"], event) for event in events]
@@ -70,12 +61,8 @@ def answer(said: Call | str, asked: Asked, play: Play, nth: int) -> Events | dic
 def usage(output: int | None) -> dict[str, Any]:
     """Cached tokens are not in input_tokens here."""
     cached, written = USAGE.cached_tokens or 0, USAGE.cache_write_tokens or 0
-    return {
-        "input_tokens": (USAGE.input_tokens or 0) - cached - written,
-        "cache_read_input_tokens": cached,
-        "cache_creation_input_tokens": written,
-        "output_tokens": output,
-    }
+    told = {"input_tokens": (USAGE.input_tokens or 0) - cached - written, "output_tokens": output}
+    return {**told, "cache_read_input_tokens": cached, "cache_creation_input_tokens": written}
 
 
 def _blocks(content: Any) -> list[Mapping[str, Any]]:

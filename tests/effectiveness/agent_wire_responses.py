@@ -37,28 +37,17 @@ def _tools(body: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def answer(said: Call | str, asked: Asked, play: Play, nth: int) -> Events | dict[str, Any]:
     """The whole answer, or its events where a stream was asked for."""
-    item: dict[str, Any] = (
-        {
-            "type": "function_call",
-            "id": f"fc_{nth}",
-            "call_id": f"{said.call_id}_{nth}",
+    if isinstance(said, Call):
+        item: dict[str, Any] = {
+            "type": "function_call", "id": f"fc_{nth}", "call_id": f"{said.call_id}_{nth}", "arguments": said.raw,
             **dict(zip(("name", "namespace"), said.name.split("/")[::-1], strict=False)),
-            "arguments": said.raw,
-            "status": "completed",
-        }
-        if isinstance(said, Call)
-        else {
-            "type": "message",
-            "id": f"msg_{nth}",
-            "role": "assistant",
-            "status": "completed",
-            "content": [
-                {"type": "refusal", "refusal": "I cannot help with that."}
-                if play.refuses
-                else {"type": "output_text", "text": said, "annotations": []}
-            ],
-        }
-    )
+        }  # fmt: skip
+    else:
+        block: dict[str, Any] = {"type": "output_text", "text": said, "annotations": []}
+        if play.refuses:
+            block = {"type": "refusal", "refusal": "I cannot help with that."}
+        item = {"type": "message", "id": f"msg_{nth}", "role": "assistant", "content": [block]}
+    item["status"] = "completed"
     start = {"id": f"resp_{nth}", "object": "response", "created_at": 1, "model": asked.model}
     whole = {**start, "status": "completed", "output": [item], "usage": usage()}
     if not asked.stream:

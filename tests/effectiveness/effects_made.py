@@ -26,9 +26,8 @@ MORE_OF_TASK = {
 
 
 def task(task_id: str, skill: str | None, category: str = "data") -> dict[str, Any]:
-    return {
-        "id": task_id, "slug": f"slug-{task_id}", "target_skill": skill, "category": category, "difficulty": "hard",
-    }  # fmt: skip
+    slug = f"slug-{task_id}"
+    return {"id": task_id, "slug": slug, "target_skill": skill, "category": category, "difficulty": "hard"}
 
 
 def fixture_like(targets: int = 15, controls: int = 5, skills: int = 12) -> list[dict[str, Any]]:
@@ -55,21 +54,15 @@ def manifest(
         "tool_version": "0.1", "seed": 1, "replications": replications, "margin": 0.1, "arms": list(arms),
         "sandbox": {"name": "bubblewrap", "version": "0.8", "isolates": ["files", "network"], "image": ""},
         "tasks": [MORE_OF_TASK | each for each in found], "python": "3.11.9", "commit": None, "dirty": None, "price_table": None,
-        "limits": {
-            "timeout_sec": None, "output_bytes": 1, "disk_bytes": 1, "files": 1, "processes": 1, "max_usd_per_trial": None,
-        },
+        "limits": dict.fromkeys(("timeout_sec", "max_usd_per_trial"))
+        | dict.fromkeys(("output_bytes", "disk_bytes", "files", "processes"), 1),
         "hashes": dict.fromkeys(("tasks", "skills", "staged", "config", "prices"), "h"), "skills": [], "left_out": [],
         "skipped": [],
-        "models": [
-            {
-                "spec": spec, "agent": spec.partition(":")[0], "version": "1.0", "model": "m", "protocol": "", "base_url": None,
-                "simulated": spec.startswith(MODEL), "flags": [], "price": None, "max_usd": None,
-            }
-            for spec in models
-        ],
-        "staged": {
-            each["id"]: {arm: [] for arm in arms if has(each, parse_arm(arm))} for each in found
-        },
+        "models": [{
+            "spec": spec, "agent": spec.partition(":")[0], "version": "1.0", "model": "m", "protocol": "", "base_url": None,
+            "simulated": spec.startswith(MODEL), "flags": [], "price": None, "max_usd": None,
+        } for spec in models],
+        "staged": {each["id"]: {arm: [] for arm in arms if has(each, parse_arm(arm))} for each in found},
     } | more  # fmt: skip
 
 

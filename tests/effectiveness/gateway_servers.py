@@ -109,10 +109,8 @@ def streamed(protocol: str, text: str = "Done, and well.") -> list[bytes]:
         ]
         return [f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in events]
     if protocol == "openai":
-        choices = [[{"delta": {"content": word}}] for word in words]
-        events = [
-            {"model": "resolved", "choices": each} for each in [*choices, [{"delta": {}, "finish_reason": "stop"}]]
-        ]
+        choices = [*([{"delta": {"content": word}}] for word in words), [{"delta": {}, "finish_reason": "stop"}]]
+        events = [{"model": "resolved", "choices": each} for each in choices]
         events.append({"model": "resolved", "choices": [], name: usage})
         return [*(f"data: {json.dumps(event)}\n\n".encode() for event in events), b"data: [DONE]\n\n"]
     if protocol == "openai-responses":
@@ -153,9 +151,8 @@ class Reply:
 
     async def send(self, status: int, body: Any, headers: Mapping[str, str] | None = None) -> None:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        await self.head(
-            status, {"content-type": "application/json", "content-length": str(len(raw)), **(headers or {})}
-        )
+        fields = {"content-type": "application/json", "content-length": str(len(raw))}
+        await self.head(status, {**fields, **(headers or {})})
         await self.raw(raw)
 
     async def head(self, status: int, headers: Mapping[str, str]) -> None:

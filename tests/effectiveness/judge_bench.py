@@ -100,12 +100,8 @@ def before(address: str, constrained: bool) -> Iterator[str]:
             line for name in ("final_message", "diff") for line in parts[name].split("\n") if len(line.strip()) > 8
         ]
         asked = json.loads(parts["criteria"])
-        body = {
-            **seen.body,
-            "cache_prompt": True,
-            "seed": seen.number,
-            "response_format": {"type": "json_schema", "json_schema": {"name": "answer", "schema": _schema(asked, lines)}},
-        }  # fmt: skip
+        form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": _schema(asked, lines)}}
+        body = {**seen.body, "cache_prompt": True, "seed": seen.number, "response_format": form}
         return _passed_on(address, body)
 
     with Loopback(react) as server:
@@ -125,15 +121,10 @@ def _schema(asked: list[dict[str, Any]], lines: list[str]) -> dict[str, Any]:
         found = {"id": {"const": name}, "verdict": {"const": word}, "points": {"const": points}, "evidence": some}
         return {"type": "object", "properties": found, "required": list(found), "additionalProperties": False}
 
-    items = [
-        {
-            "anyOf": [
-                verdict(each["id"], "met", each["points"], lines[:8]),
-                verdict(each["id"], "not_met", 0, []),
-                verdict(each["id"], "cannot_tell", 0, []),
-            ]
-        }
-        for each in asked
-    ]
+    def verdicts_on(name: str, points: float) -> list[dict[str, Any]]:
+        none = [verdict(name, word, 0, []) for word in ("not_met", "cannot_tell")]
+        return [verdict(name, "met", points, lines[:8]), *none]
+
+    items = [{"anyOf": verdicts_on(each["id"], each["points"])} for each in asked]
     whole = {"criteria": {"type": "array", "prefixItems": items, "minItems": len(items), "maxItems": len(items)}}
     return {"type": "object", "properties": whole, "required": ["criteria"], "additionalProperties": False}

@@ -123,6 +123,12 @@ def task(rng: Rng, task_id: str, skill_name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def leader(rank: int | None, model: Any, skill: str | None, contrasts: Any, verdict: str) -> dict[str, Any]:
+    return {
+        "rank": rank, "model": model["model"], "skill": skill, "delta": contrasts[0]["delta"], "verdict": verdict
+    }  # fmt: skip
+
+
 def typed_report(values: Any) -> EffectReport:
     return convert_record(values, EffectReport)
 
@@ -141,15 +147,9 @@ def made(seed: int = 1, models: int = 2, simulated: bool = False, **more: Any) -
         "planned": 360 * models, "scored": 350 * models, "outcomes": {"pass": 400, "fail": 290, "timeout": 10, "infrastructure": 12},
         "cost_usd": 25.0, "biased": [], "preliminary": ["fewer than 30 tasks"], "notes": ["one note"], "models": found,
         "leaderboard": [
+            *(leader(None, each, None, each["contrasts"], "biased") for each in found),
             *(
-                {"rank": None, "model": each["model"], "skill": None, "delta": each["contrasts"][0]["delta"], "verdict": "biased"}
-                for each in found
-            ),
-            *(
-                {
-                    "rank": at, "model": each["model"], "skill": one["skill"], "delta": one["contrasts"][0]["delta"],
-                    "verdict": one["verdict"]["word"],
-                }
+                leader(at, each, one["skill"], one["contrasts"], one["verdict"]["word"])
                 for at, (each, one) in enumerate(leaders, 1)
             ),
         ],

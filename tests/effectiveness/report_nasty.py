@@ -11,20 +11,7 @@ NASTY = (
     "![i](//x) \r\n# head\n| a | b |\n\x00 @user www.x.org \u200b {{x}} \ufffe\uffff ]]> \" ' \u2028 ｗｉｄｅ e\u0301"
 )
 UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff]")
-_WORDS = (
-    "kind",
-    "correction",
-    "flip",
-    "over",
-    "word",
-    "flags",
-    "schema",
-    "verdict",
-    "before",
-    "after",
-    "bias",
-    "differs",
-)
+_WORDS = "kind correction flip over word flags schema verdict before after bias differs".split()
 """Keys whose values are chosen by us from a few words."""
 
 
@@ -35,8 +22,6 @@ def everywhere(value: Any, change: Callable[[str], str], key: str = "") -> Any:
     if isinstance(value, dict):
         named = key in ("arms", "outcomes")
         return {change(own) if named else own: everywhere(each, change, own) for own, each in value.items()}
-    return (
-        [everywhere(each, change, key if key == "flags" else "") for each in value]
-        if isinstance(value, list)
-        else value
-    )
+    if isinstance(value, list):
+        return [everywhere(each, change, key if key == "flags" else "") for each in value]
+    return value

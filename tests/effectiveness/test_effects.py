@@ -29,16 +29,7 @@ from skill_health.effectiveness.workspace.staging import parse_arm, parse_arms
 from skill_health.stats.estimates import best_of
 from skill_health.stats.intervals import clustered_mean
 
-ALL_ARMS = (
-    *CONDITIONS,
-    "placebo",
-    "aa",
-    "leave_one_out:skill-1",
-    "order:7",
-    "target+hint",
-    "full+hint",
-    "placebo+hint",
-)
+ALL_ARMS = (*CONDITIONS, *"placebo aa leave_one_out:skill-1 order:7 target+hint full+hint placebo+hint".split())
 SCHEMA = Draft202012Validator(dict(load_schema("effectiveness-report")))
 CONTROL = (0, 1, 1, 0, 2, 0, 3, 1, 0, 2)
 TARGET = (3, 3, 2, 1, 3, 2, 1, 1, 0, 3)
@@ -85,11 +76,8 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_report_is_as_the_schema_says_whatever_order_results_come_in(name: str) -> None:
     made, script = CASES[name]
-    results = [
-        each
-        for model in made["models"]
-        for each in scripted(made, script or "target=0.3", len(model["spec"]), model["spec"])
-    ]
+    specs = [model["spec"] for model in made["models"]]
+    results = [each for spec in specs for each in scripted(made, script or "target=0.3", len(spec), spec)]
     report = reported(made, results)
     assert [f"{list(error.path)}: {error.message}" for error in SCHEMA.iter_errors(report)] == []
     random.Random(1).shuffle(results)
@@ -122,16 +110,11 @@ def test_a_contrast_is_what_scipy_says() -> None:
     without = sum(CONTROL) / 30
     assert found["normalised_gain"] == pytest.approx(differences.mean() / (1 - without), rel=1e-5)
     assert (found["p_adjusted"], found["correction"]) == (found["sign_flip_p"], "holm")
-    arm = {each["arm"]: each for each in model["arms"]}
-    assert arm["control"]["success"]["value"] == pytest.approx(without, rel=1e-5)
-    assert (arm["control"]["success"]["n"], arm["control"]["success"]["clusters"], arm["control"]["missing"]) == (
-        30,
-        10,
-        0,
-    )
-    assert [each["flip"] for each in model["tasks"]] == [
-        "gained", "gained", "gained", "gained", "gained", "gained", "lost", "same", "same", "gained",
-    ]  # fmt: skip
+    control = {each["arm"]: each for each in model["arms"]}["control"]
+    success = control["success"]
+    assert success["value"] == pytest.approx(without, rel=1e-5)
+    assert (success["n"], success["clusters"], control["missing"]) == (30, 10, 0)
+    assert [each["flip"] for each in model["tasks"]] == [*["gained"] * 6, "lost", "same", "same", "gained"]
 
 
 def test_missing_data_is_left_out_and_counted() -> None:
@@ -196,10 +179,7 @@ def test_money_that_is_in_no_sum_is_told() -> None:
 def test_invocation_has_three_values_and_success_given_it_is_apart() -> None:
     results = passes("control", [0] * 10, invoked="no") + passes("target", [3] * 4 + [0] * 6)
     words = ["yes", "no", "not_observable"]
-    results = [
-        trial(r.task_id, r.arm, r.replication, r.outcome, invoked=words[r.replication]) if r.arm == "target" else r
-        for r in results
-    ]
+    results = [replace(r, invoked=words[r.replication]) if r.arm == "target" else r for r in results]
     (model,) = reported(one_skill(), results)["models"]
     arm = {each["arm"]: each for each in model["arms"]}["target"]
     assert {word: arm["invoked"][word] for word in words} == dict.fromkeys(words, 10)
@@ -247,14 +227,10 @@ def intervals(value: Any, path: tuple[str, ...] = ()) -> Any:
 
 
 def test_no_interval_holds_what_cannot_be() -> None:
-    given = manifest(
-        [task(f"{n:03}", "one") for n in range(6)] + [task("9", "none")], ("control", "target", "negative")
-    )
+    tasks = [*(task(f"{n:03}", "one") for n in range(6)), task("9", "none")]
+    given = manifest(tasks, ("control", "target", "negative"))
     found = passes("control", [0] * 6) + passes("target", [3] * 5 + [2]) + passes("negative", [2] + [3] * 5)
-    found = [
-        trial(r.task_id, r.arm, r.replication, r.outcome, turns=90 if r.task_id < "005" else 1, duration_ms=0.5)
-        for r in found
-    ]
+    found = [replace(each, turns=90 if each.task_id < "005" else 1, duration_ms=0.5) for each in found]
     shares, amounts = set(), set()
     for path, low, high in intervals(reported(given, found)):
         if path[-1] in ("delta", "t", "ninety"):
@@ -266,10 +242,8 @@ def test_no_interval_holds_what_cannot_be() -> None:
 
 
 def test_a_run_with_hints_only_has_its_placebo_and_its_second_target() -> None:
-    given = manifest(
-        fixture_like(3, 1), [arm.name for arm in parse_arms(("control", "target", "placebo", "aa"), "only")]
-    )
-    said = " ".join(reported(given, [])["notes"])
+    arms = parse_arms(("control", "target", "placebo", "aa"), "only")
+    said = " ".join(reported(manifest(fixture_like(3, 1), [arm.name for arm in arms]), [])["notes"])
     assert "No placebo" not in said and "No A/A" not in said
     assert "No placebo" in " ".join(reported(one_skill(), [])["notes"])
 
@@ -279,10 +253,10 @@ def test_the_target_again_calibrates_and_nothing_else() -> None:
     assert calibration({arm: parse_arm(arm) for arm in ("control", "aa")}) is None
     given = one_skill(12) | {"arms": ["control", "target", "aa"]}
     given["staged"] = {each: {"control": [], "target": [], "aa": []} for each in given["staged"]}
-    for again, verdict in (([0, 3] * 6, "not testable"), ([3, 0] * 6, "no difference shown"), ([3, 3] * 6, "differs")):
-        results = passes("control", [1] * 12) + passes("target", [0, 3] * 6) + passes("aa", again)
-        if verdict == "differs":
-            results = passes("control", [1] * 12) + passes("target", [0, 1] * 6) + passes("aa", again)
+    for target, again, verdict in (
+        ([0, 3], [0, 3], "not testable"), ([0, 3], [3, 0], "no difference shown"), ([0, 1], [3, 3], "differs"),
+    ):  # fmt: skip
+        results = passes("control", [1] * 12) + passes("target", target * 6) + passes("aa", again * 6)
         report = reported(given, results)
         (model,) = report["models"]
         assert (model["calibration"]["name"], model["calibration"]["verdict"]) == ("aa-target", verdict)
@@ -315,9 +289,8 @@ def test_corrections_are_those_of_statsmodels() -> None:
         assert len(tested) >= 3 and all(each["p_adjusted"] is None for each in family if not each["testable"])
         # Theirs looks for garbage in all of this process, each time.
         with patch("gc.collect"):
-            expected = multipletests(
-                [each["sign_flip_p"] for each in tested], method="holm" if method == "holm" else "fdr_bh"
-            )
+            named = "holm" if method == "holm" else "fdr_bh"
+            expected = multipletests([each["sign_flip_p"] for each in tested], method=named)
         assert [each["p_adjusted"] for each in tested] == pytest.approx(expected[1].tolist(), rel=1e-4)
 
 
@@ -353,8 +326,7 @@ def test_hostile_numbers_and_names_do_no_harm() -> None:
     name = "\u202ename\x1b]0;\ud8ff"
     given = manifest([task("odd", name), *fixture_like(7, 2)], ("control", "target"))
     results = scripted(given, "target=0.5", 1)
-    hostile = [trial(each.task_id, each.arm, each.replication, each.outcome, **HOSTILE) for each in results]
-    report = reported(given, hostile)
+    report = reported(given, [replace(each, **HOSTILE) for each in results])
     assert [error.message for error in SCHEMA.iter_errors(report)] == []
     dumped(report).encode("ascii")
     (model,) = report["models"]
@@ -436,10 +408,8 @@ def test_the_best_of_some_tries_stands_beside_the_mean_and_leaves_out_what_was_t
     made = one_skill(6)
     results = passes("control", (0, 1, 1, 2, 3, 0)) + passes("target", (3, 3, 3, 3, 3, 3))
     # A trial that is missing leaves a task with two: it counts for k 2, and not for k 3.
-    results = [
-        replace(each, outcome="infrastructure") if each.key[:4] == ("005", MODEL, "control", 2) else each
-        for each in results
-    ]
+    lost = ("005", MODEL, "control", 2)
+    results = [replace(each, outcome="infrastructure") if each.key[:4] == lost else each for each in results]
     results = [replace(each, reward=0.5 + 0.5 * (each.outcome == "pass")) if each.scored else each for each in results]
     control, target = reported(made, results)["models"][0]["arms"]
     two, three = control["best_of"]
@@ -460,9 +430,8 @@ def test_the_tests_of_verifiers_are_told_apart_from_what_passes() -> None:
         for each in passes("control", [0] * 6) + passes("target", [3] * 6)
     ]  # fmt: skip
     control, target = reported(one_skill(6), results)["models"][0]["arms"]
-    assert [(arm["tests"]["value"], arm["tests"]["n"], arm["tests"]["clusters"]) for arm in (control, target)] == [
-        (0.5, 15, 5), (0.75, 15, 5),
-    ]  # fmt: skip
+    tests = [arm["tests"] for arm in (control, target)]
+    assert [(each["value"], each["n"], each["clusters"]) for each in tests] == [(0.5, 15, 5), (0.75, 15, 5)]
     assert (control["success"]["value"], target["success"]["value"]) == (0, 1)
 
 
