@@ -13,15 +13,9 @@ from skill_health.core.errors import UsageError
 from skill_health.effectiveness.records import CONDITIONS, Arm, SkillCopy
 from skill_health.effectiveness.tasks._api import Task
 from skill_health.effectiveness.tasks._folder import File
+from skill_health.effectiveness.workspace import staging
 from skill_health.effectiveness.workspace.copies import copies, make_copy
-from skill_health.effectiveness.workspace.staging import (
-    parse_arm,
-    parse_arms,
-    placebo,
-    prompt_of,
-    refuse_unknown,
-    staged,
-)
+from skill_health.effectiveness.workspace.staging import parse_arm, parse_arms, placebo, prompt_of, staged
 from skill_health.skill.parse import parse_skill
 
 TASK = Task("001", "one", "tasks/001-one", "plan_directory", "Do it.\n", ("b",), "a", "c", "d")
@@ -35,21 +29,13 @@ def skill(name: str, body: str = "Body.\n") -> SkillCopy:
 COPIES = {name: skill(name) for name in "abcdef"}
 
 
-@pytest.mark.parametrize(
-    ("arm", "names"),
-    [
-        ("control", ""),
-        ("target", "b"),
-        ("aa", "b"),
-        ("placebo", "b"),
-        ("negative", "a"),
-        ("full", "abcdef"),
-        ("target_plus_one", "bc"),
-        ("target_plus_unrelated", "bd"),
-        ("leave_one_out:b", "acdef"),
-        ("target+hint", "b"),
-    ],
-)
+STAGED = {
+    "control": "", "target": "b", "aa": "b", "placebo": "b", "negative": "a", "full": "abcdef", "target_plus_one": "bc",
+    "target_plus_unrelated": "bd", "leave_one_out:b": "acdef", "target+hint": "b",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("arm", "names"), STAGED.items())
 def test_arms_stage_the_skills_that_they_name(arm: str, names: str) -> None:
     found = staged(TASK, parse_arm(arm), COPIES)
     assert [each.name for each in found if isinstance(each, SkillCopy)] == list(names)
@@ -59,9 +45,8 @@ def test_arms_stage_the_skills_that_they_name(arm: str, names: str) -> None:
 def test_a_bundle_is_staged_as_one_and_its_placebo_is_that_of_each() -> None:
     both = replace(TASK, target_skills=("b", "e"))
     for arm, names in {"target": "be", "aa": "be", "target_plus_one": "bce", "leave_one_out:e": "abcdf"}.items():
-        assert [each.name for each in staged(both, parse_arm(arm), COPIES) if isinstance(each, SkillCopy)] == list(
-            names
-        )
+        found = staged(both, parse_arm(arm), COPIES)
+        assert [each.name for each in found if isinstance(each, SkillCopy)] == list(names)
     assert staged(both, parse_arm("placebo"), COPIES) == (placebo(COPIES["b"]), placebo(COPIES["e"]))
 
 
@@ -100,8 +85,12 @@ def test_orders_are_their_own_for_each_seed_and_task() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "contol", "target:x", "order:", "order:-1", "order:x", "order:²", "leave_one_out:", "control+hint"]
-)
+    "text",
+    [
+        "", "contol", "target:x", "order:", "order:-1", "order:x", "order:²", "leave_one_out:", "control+hint",
+        "control@mcp", "target@", "target@mpc", "target@files@mcp", "target+hint@mcp",
+    ],
+)  # fmt: skip
 def test_what_is_no_arm_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse_arm(text)
@@ -139,13 +128,9 @@ def test_a_placebo_is_as_long_as_its_skill_and_listed_the_same(size: int, name: 
 @pytest.mark.parametrize(
     "head",
     [
-        "\ufeff---\nname: b\n---\n",
-        "---\r\nname:  'b'  # c\r\n--- \r\n",
-        "\n---\nname: b\n---\n",
-        "---\rname: b\r---\r",
-        "",
+        "\ufeff---\nname: b\n---\n", "---\r\nname:  'b'  # c\r\n--- \r\n", "\n---\nname: b\n---\n", "---\rname: b\r---\r", "",
     ],
-)
+)  # fmt: skip
 def test_a_placebo_keeps_every_byte_of_the_head(head: str) -> None:
     real = make_copy("b", "", [File("SKILL.md", f"{head}# Body\n\nDo it.\n".encode())])
     (file,) = placebo(real).files
@@ -188,20 +173,17 @@ def test_a_skill_that_cannot_be_staged_whole_is_refused(tmp_path: Path) -> None:
         read(tmp_path, "one")
 
 
-def test_two_skills_of_one_name_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "said"), [("one", "two skills are called 'one'"), ("../../up", "cannot be the name of a folder")]
+)
+def test_a_name_that_collides_or_leaves_its_folder_is_refused(tmp_path: Path, name: str, said: str) -> None:
     folder(tmp_path, "one")
-    folder(tmp_path, "two", "---\nname: one\ndescription: d\n---\n")
-    with pytest.raises(UsageError, match="two skills are called 'one'"):
+    folder(tmp_path, "two", f"---\nname: {name}\ndescription: d\n---\n")
+    with pytest.raises(UsageError, match=said):
         read(tmp_path, "one", "two")
 
 
-def test_a_name_that_leaves_its_folder_is_refused(tmp_path: Path) -> None:
-    folder(tmp_path, "one", "---\nname: ../../up\ndescription: d\n---\n")
-    with pytest.raises(UsageError, match="cannot be the name of a folder"):
-        read(tmp_path, "one")
-
-
 def test_leaving_out_what_is_not_there_is_the_users_mistake() -> None:
-    refuse_unknown([parse_arm("leave_one_out:a"), parse_arm("full")], COPIES)
+    staging.refuse_unknown([parse_arm("leave_one_out:a"), parse_arm("full")], COPIES)
     with pytest.raises(UsageError, match=r"did you mean 'sum-sheets'\?"):
-        refuse_unknown([parse_arm("leave_one_out:sum-sheet")], ["sum-sheets", "poems"])
+        staging.refuse_unknown([parse_arm("leave_one_out:sum-sheet")], ["sum-sheets", "poems"])
