@@ -77,102 +77,70 @@ def decide(place: TrialEvidence, kind: str, **keys: Any) -> CheckDecision:
     return asyncio.run(decide_check(make_check(kind, **keys), place))
 
 
-CASES: list[tuple[str, dict[str, Any], str]] = [
-    ("output_contains", {"text": ["done", "rows"]}, "met"),
-    ("output_contains", {"text": ["done", "cats"]}, "not_met"),
-    ("output_contains", {"text": ["done", "cats"], "any": True}, "met"),
-    ("output_contains", {"text": "ALL DONE"}, "not_met"),
-    ("output_contains", {"text": "ALL DONE", "ignore_case": True}, "met"),
-    ("output_contains", {"text": ["cats", "done"], "absent": True}, "met"),
-    ("output_contains", {"text": ["cats", "done"], "any": True, "absent": True}, "not_met"),
-    ("output_contains", {"text": "cats", "absent": True}, "met"),
-    ("output_length", {"least": 10, "words": True}, "met"),
-    ("output_length", {"most": 3, "words": True}, "not_met"),
-    ("output_length", {"most": 3, "words": True, "absent": True}, "met"),
-    ("output_similar", {"text": FINAL[1:], "most": 1}, "met"),
-    ("output_similar", {"text": FINAL[2:], "most": 1}, "not_met"),
-    ("output_similar", {"text": "x", "most": 2, "absent": True}, "met"),
-    ("output_similar", {"text": "x" * 40_000, "most": 50}, "not_met"),
-    ("output_choice", {"answer": ["A"], "of": 4}, "not_met"),
-    ("output_matches", {"pattern": r"\d+ rows"}, "met"),
-    ("output_matches", {"pattern": r"\d+ cats"}, "not_met"),
-    ("output_matches", {"pattern": r"\d+ cats", "absent": True}, "met"),
-    ("output_length", {"least": 10}, "met"),
-    ("output_length", {"least": 10, "most": 12}, "not_met"),
-    ("file_exists", {"path": "out/report.txt"}, "met"),
-    ("file_exists", {"path": "./out/*.txt"}, "met"),
-    ("file_exists", {"path": "**/report.txt"}, "met"),
-    ("file_exists", {"path": "out"}, "met"),
-    ("file_exists", {"path": "*.txt"}, "not_met"),
-    ("file_exists", {"path": "nothing", "absent": True}, "met"),
-    ("file_exists", {"path": "outside"}, "not_met"),
-    ("file_exists", {"path": "around/passwd"}, "not_met"),
-    ("file_exists", {"path": "../" + "x"}, "not_met"),
-    ("file_exists", {"path": "pipe"}, "not_met"),
-    ("file_contains", {"path": "out/report.txt", "text": ["Total", "mean"]}, "met"),
-    ("file_contains", {"path": "out/report.txt", "text": ["Total", "median"]}, "not_met"),
-    ("file_contains", {"path": "out/report.txt", "text": "median", "absent": True}, "met"),
-    ("file_contains", {"path": "none.txt", "text": "median", "absent": True}, "not_met"),
-    ("file_contains", {"path": "outside", "text": "root"}, "not_met"),
-    ("file_contains", {"path": "pipe", "text": "x"}, "not_met"),
-    ("file_matches", {"path": "out/*", "pattern": r"(?m)^mean \d"}, "met"),
-    ("file_matches", {"path": "out/*", "pattern": r"\Amean"}, "not_met"),
-    ("json_value", {}, "not_met"),
-    ("json_value", {"within": True}, "met"),
-    ("json_value", {"within": True, "at": "rows", "operator": "equals", "value": "3"}, "met"),
-    ("json_value", {"within": True, "schema": '{"required": ["rows"]}'}, "met"),
-    ("json_value", {"within": True, "schema": '{"required": ["cats"]}'}, "not_met"),
-    ("json_value", {"path": "data.json", "at": "length(projects)", "operator": "gte", "value": "2"}, "met"),
-    ("json_value", {"path": "data.json", "at": "projects[0].name", "operator": "equals", "value": '"one"'}, "met"),
-    ("json_value", {"path": "data.json", "at": "$.projects[*].name", "operator": "contains", "value": '"two"'}, "met"),
-    ("json_value", {"path": "data.json", "at": "projects[1].size"}, "not_met"),
-    ("json_value", {"path": "data.json", "at": "n", "operator": "equals", "value": "true"}, "not_met"),
-    ("json_value", {"path": "data.json", "at": "ok", "operator": "gt", "value": "0"}, "not_met"),
-    ("json_value", {"path": "data.json", "at": "projects[0].name", "operator": "regex", "value": '"^o"'}, "met"),
-    ("json_value", {"path": "bad.json"}, "not_met"),
-    ("json_value", {"path": "none.json"}, "not_met"),
-    ("command", {"command": "good"}, "met"),
-    ("command", {"command": "good", "text": "printed"}, "met"),
-    ("command", {"command": "good", "text": "other"}, "not_met"),
-    ("command", {"command": "bad"}, "not_met"),
-    ("command", {"command": "bad", "exit": 2}, "met"),
-    ("command", {"command": "slow"}, "not_met"),
-    ("command", {"command": "absent"}, "cannot_tell"),
-    ("command", {"command": "cannot start"}, "cannot_tell"),
-    ("tool_called", {"tool": "bash"}, "met"),
-    ("tool_called", {"tool": "edit"}, "not_met"),
-    ("tool_called", {"tool": "bash", "pattern": r"tool\s+drop"}, "met"),
-    ("tool_called", {"tool": "bash", "pattern": r"tool\s+drop", "succeeded": True}, "not_met"),
-    ("tool_called", {"tool": "bash", "pattern": "tool", "except": "--all", "least": 2}, "not_met"),
-    ("tool_called", {"tool": "bash", "most": 0}, "not_met"),
-    ("tool_called", {"text": "notes.md"}, "met"),
-    ("tool_order", {"tool": ["bash", "read", "bash"], "order": "exact"}, "met"),
-    ("tool_order", {"tool": ["read", "bash"]}, "met"),
-    ("tool_order", {"tool": ["read", "read"]}, "not_met"),
-    ("tool_order", {"tool": ["read", "bash"], "order": "any"}, "met"),
-    ("tool_order", {"tool": ["read", "bash"], "order": "exact"}, "not_met"),
-    ("skill_used", {"skill": "alpha"}, "met"),
-    ("skill_used", {"skill": "beta"}, "not_met"),
-    ("skill_used", {"skill": "beta", "absent": True}, "met"),
-    ("skill_used", {"skill": ["alpha", "beta"]}, "not_met"),
-    ("skill_used", {"skill": ["alpha", "gone"], "any": True}, "met"),
-    ("skill_used", {"skill": "gone"}, "cannot_tell"),
-    ("skill_used", {"skill": "gone", "absent": True}, "cannot_tell"),
-    ("figure", {"of": "turns", "most": 4}, "met"),
-    ("figure", {"of": "tokens", "most": 99}, "not_met"),
-    ("figure", {"of": "seconds", "most": 3}, "met"),
-    ("figure", {"of": "usd", "most": 3}, "cannot_tell"),
-]
+CASES: list[tuple[Any, ...]] = [
+    ("output_contains", "met", {"text": ["done", "rows"]}, {"text": ["done", "cats"], "any": True},
+        {"text": "ALL DONE", "ignore_case": True}, {"text": ["cats", "done"], "absent": True}),
+    ("output_contains", "not_met", {"text": ["done", "cats"]}, {"text": "ALL DONE"},
+        {"text": ["cats", "done"], "any": True, "absent": True}),
+    ("output_length", "met", {"least": 10, "words": True}, {"most": 3, "words": True, "absent": True}),
+    ("output_length", "not_met", {"most": 3, "words": True}, {"least": 10, "most": 12}),
+    ("output_similar", "met", {"text": FINAL[1:], "most": 1}, {"text": "x", "most": 2, "absent": True}),
+    ("output_similar", "not_met", {"text": FINAL[2:], "most": 1}, {"text": "x" * 40_000, "most": 50}),
+    ("output_choice", "not_met", {"answer": ["A"], "of": 4}),
+    ("output_matches", "met", {"pattern": r"\d+ rows"}, {"pattern": r"\d+ cats", "absent": True}),
+    ("output_matches", "not_met", {"pattern": r"\d+ cats"}),
+    ("file_exists", "met", {"path": "out/report.txt"}, {"path": "./out/*.txt"}, {"path": "**/report.txt"},
+        {"path": "out"}, {"path": "nothing", "absent": True}),
+    ("file_exists", "not_met", {"path": "*.txt"}, {"path": "outside"}, {"path": "around/passwd"},
+        {"path": "../" + "x"}, {"path": "pipe"}),
+    ("file_contains", "met", {"path": "out/report.txt", "text": ["Total", "mean"]},
+        {"path": "out/report.txt", "text": "median", "absent": True}),
+    ("file_contains", "not_met", {"path": "out/report.txt", "text": ["Total", "median"]},
+        {"path": "none.txt", "text": "median", "absent": True}, {"path": "outside", "text": "root"},
+        {"path": "pipe", "text": "x"}),
+    ("file_matches", "met", {"path": "out/*", "pattern": r"(?m)^mean \d"}),
+    ("file_matches", "not_met", {"path": "out/*", "pattern": r"\Amean"}),
+    ("json_value", "not_met", {}, {"within": True, "schema": '{"required": ["cats"]}'},
+        {"path": "data.json", "at": "projects[1].size"},
+        {"path": "data.json", "at": "n", "operator": "equals", "value": "true"},
+        {"path": "data.json", "at": "ok", "operator": "gt", "value": "0"}, {"path": "bad.json"},
+        {"path": "none.json"}),
+    ("json_value", "met", {"within": True, "at": "rows", "operator": "equals", "value": "3"},
+        {"within": True, "schema": '{"required": ["rows"]}'},
+        {"path": "data.json", "at": "length(projects)", "operator": "gte", "value": "2"},
+        {"path": "data.json", "at": "projects[0].name", "operator": "equals", "value": '"one"'},
+        {"path": "data.json", "at": "$.projects[*].name", "operator": "contains", "value": '"two"'},
+        {"path": "data.json", "at": "projects[0].name", "operator": "regex", "value": '"^o"'}),
+    ("command", "met", {"command": "good", "text": "printed"}, {"command": "bad", "exit": 2}),
+    ("command", "not_met", {"command": "good", "text": "other"}, {"command": "bad"}, {"command": "slow"}),
+    ("command", "cannot_tell", {"command": "absent"}, {"command": "cannot start"}),
+    ("tool_called", "met", {"tool": "bash"}, {"tool": "bash", "pattern": r"tool\s+drop"}, {"text": "notes.md"}),
+    ("tool_called", "not_met", {"tool": "edit"}, {"tool": "bash", "pattern": r"tool\s+drop", "succeeded": True},
+        {"tool": "bash", "pattern": "tool", "except": "--all", "least": 2}, {"tool": "bash", "most": 0}),
+    ("tool_order", "met", {"tool": ["bash", "read", "bash"], "order": "exact"}, {"tool": ["read", "bash"]},
+        {"tool": ["read", "bash"], "order": "any"}),
+    ("tool_order", "not_met", {"tool": ["read", "read"]}, {"tool": ["read", "bash"], "order": "exact"}),
+    ("skill_used", "met", {"skill": "alpha"}, {"skill": "beta", "absent": True},
+        {"skill": ["alpha", "gone"], "any": True}),
+    ("skill_used", "not_met", {"skill": "beta"}, {"skill": ["alpha", "beta"]}),
+    ("skill_used", "cannot_tell", {"skill": "gone"}, {"skill": "gone", "absent": True}),
+    ("figure", "met", {"of": "turns", "most": 4}, {"of": "seconds", "most": 3}),
+    ("figure", "not_met", {"of": "tokens", "most": 99}),
+    ("figure", "cannot_tell", {"of": "usd", "most": 3}),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "keys", "answer"), CASES)
-def test_each_kind(folder: Path, kind: str, keys: dict[str, Any], answer: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "answer", "keys"),
+    [(kind, answer, keys) for kind, answer, *rows in CASES for keys in rows],
+)
+def test_each_kind(folder: Path, kind: str, answer: str, keys: dict[str, Any]) -> None:
     found = decide(evidence(folder), kind, **keys)
     assert found.answer == answer and (found.why or answer == "met"), found
 
 
 def test_no_kind_is_without_a_case() -> None:
-    assert {kind for kind, _, _ in CASES} == set(check_kinds())
+    assert {kind for kind, *_ in CASES} == set(check_kinds())
 
 
 def test_a_socket_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,13 +152,9 @@ def test_a_socket_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_without_a_trajectory_nobody_can_tell(tmp_path: Path) -> None:
     blind = evidence(tmp_path, calls=None, figures=structs.replace(RESULT, invoked="not_observable", turns=None))
-    for kind, keys in (
-        ("tool_called", {"tool": "bash"}),
-        ("tool_order", {"tool": "x"}),
-        ("skill_used", {"skill": "alpha"}),
-    ):
-        assert decide(blind, kind, **keys).answer == "cannot_tell"
-    assert decide(blind, "figure", of="turns", most=1).answer == "cannot_tell"
+    keys = {"tool_called": {"tool": "bash"}, "tool_order": {"tool": "x"}, "skill_used": {"skill": "alpha"}}
+    keys["figure"] = {"of": "turns", "most": 1}
+    assert {decide(blind, kind, **given).answer for kind, given in keys.items()} == {"cannot_tell"}
 
 
 @pytest.mark.parametrize(
