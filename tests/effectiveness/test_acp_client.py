@@ -29,19 +29,16 @@ def driven(
     """What is read of the client's stream when it has driven the agent."""
     for name in ("workspace", "home"):
         (place / name).mkdir()
-    job = replace(
-        made_job(made_skill("zebra-invoices"), prompt=prompt, protocol="openai"), program="",
-        workspace=str(place / "workspace"), home=str(place / "home"),
-        settings={"acp-command": words or [sys.executable, str(PROGRAM), *flags]},
-    )  # fmt: skip
+    settings = {"acp-command": words or [sys.executable, str(PROGRAM), *flags]}
+    made = made_job(made_skill("zebra-invoices"), prompt=prompt, protocol="openai")
+    job = replace(made, program="", workspace=str(place / "workspace"), home=str(place / "home"), settings=settings)
     command = acp.command(job)
     write_files(job.home, command.files)
     base = os.path.realpath(sys.executable)
     env: Mapping[str, str] = {"PATH": os.environ["PATH"], "HOME": job.home, **command.env}
+    words = [base, *command.argv[1:]]
     try:
-        done = subprocess.run(
-            [base, *command.argv[1:]], cwd=job.workspace, env=env, capture_output=True, timeout=seconds, check=False
-        )
+        done = subprocess.run(words, cwd=job.workspace, env=env, capture_output=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired as late:
         return acp.read(ProgramOutput(None, late.stdout or b"", late.stderr or b"", "timeout"), job)
     return acp.read(ProgramOutput(done.returncode, done.stdout, done.stderr), job)
@@ -59,16 +56,13 @@ def test_a_whole_turn_with_leave_asked_and_given_once(tmp_path: Path) -> None:
     assert sorted(path.name for path in workspace.iterdir()) == ["environment.txt", "out.txt"]
 
 
-def test_what_can_only_be_refused_is_refused(tmp_path: Path) -> None:
-    assert driven(tmp_path, "nothing_allowed").final_message == "cancelled"
-
-
-def test_neither_files_nor_terminals_are_offered(tmp_path: Path) -> None:
-    assert driven(tmp_path, "files").final_message == "-32601 -32601"
-
-
-def test_it_shows_the_key_where_one_is_wanted(tmp_path: Path) -> None:
-    assert driven(tmp_path, "talk", "key").final_message == "All done."
+@pytest.mark.parametrize(
+    ("prompt", "flags", "said"),
+    [("nothing_allowed", (), "cancelled"), ("files", (), "-32601 -32601"), ("talk", ("key",), "All done.")],
+)
+def test_what_is_offered_and_what_is_not(tmp_path: Path, prompt: str, flags: tuple[str, ...], said: str) -> None:
+    """No leave that cannot be given once, no files, no terminals; but the key, where one is wanted."""
+    assert driven(tmp_path, prompt, *flags).final_message == said
 
 
 @pytest.mark.parametrize(

@@ -49,27 +49,19 @@ def test_a_name_says_agent_model_protocol_and_provider(
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("claude:m", "there is no agent 'claude'; did you mean claude-code?"),
-        ("claude_code:m", "there is no agent 'claude_code'; did you mean claude-code?"),
-        ("codx:m", "there is no agent 'codx'; did you mean codex?"),
-        ("_load:m", "there is no agent '_load'"),
-        ("", "there is no agent ''"),
-        ("codex", f"'codex': {WHICH} codex:MODEL"),
-        ("codex:", f"'codex:': {WHICH} codex:MODEL"),
-        ("codex:  ", WHICH),
+        ("claude:m", "did you mean claude-code?"), ("claude_code:m", "did you mean claude-code?"),
+        ("_load:m", "there is no agent '_load'"), ("", "there is no agent ''"),
+        ("codex", f"'codex': {WHICH} codex:MODEL"), ("codex:", f"'codex:': {WHICH} codex:MODEL"), ("codex:  ", WHICH),
         ("codex:responses-here:", f"{WHICH} codex:responses-here:MODEL"),
         ("codex:responses-here", f"{WHICH} codex:responses-here:MODEL"),
         ("codex:response-here:m", "'response-here'; did you mean responses-here?"),
         ("claude-code:antropic:m", "there is no provider 'antropic'; did you mean anthropic?"),
         ("codex:mine:m", "codex speaks openai-responses, and mine speaks 'anthropic'"),
-        ("codex:openai:m", "codex speaks openai-responses, and openai speaks 'openai'"),
-        ("codex:odd:m", "odd speaks 'smoke-signals'"),
-        ("codex:--help", f"'--help' {NAMELESS}"),
-        ("codex:a\nb", NAMELESS),
-        ("claude-code:../m", NAMELESS),
+        ("codex:openai:m", "and openai speaks 'openai'"), ("codex:odd:m", "odd speaks 'smoke-signals'"),
+        ("codex:--help", f"'--help' {NAMELESS}"), ("codex:a\nb", NAMELESS), ("claude-code:../m", NAMELESS),
         ("codex:" + "m" * 300, NAMELESS),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_name_has_one_clear_line(spec: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         resolve(spec, ROUTING)
@@ -89,8 +81,7 @@ def test_every_agent_says_what_it_must() -> None:
     assert {"claude-code", "codex", "scripted"} <= set(found)
     for name, info in found.items():
         agent = info.agent
-        assert agent.TITLE and "\n" not in agent.TITLE
-        assert "_" not in name
+        assert agent.TITLE and "\n" not in agent.TITLE and "_" not in name
         assert isinstance(agent.ORDERED, bool) and isinstance(agent.SIMULATED, bool)
         assert all(isinstance(protocol, str) for protocol in agent.PROTOCOLS)
         assert not agent.SKILLS.startswith("/") and ".." not in agent.SKILLS

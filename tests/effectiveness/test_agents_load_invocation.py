@@ -94,14 +94,11 @@ def test_not_opened(how: str) -> None:
 
 
 def test_the_order_is_that_of_opening_and_each_counts_once() -> None:
-    tools = [
-        shell("cat .agents/skills/zebra/SKILL.md"),
-        ToolUse("2", "Skill", {"skill": "apple"}),
-        ToolUse("3", "Skill", {"skill": "zebra"}),
-    ]
-    assert opened(tools, [APPLE, ZEBRA], FOLDER) == (
-        ("zebra", "apple"), ("shell: cat .agents/skills/zebra/SKILL.md", "Skill apple"),
-    )  # fmt: skip
+    by_tool = [ToolUse(name, "Skill", {"skill": name}) for name in ("apple", "zebra")]
+    tools = [shell("cat .agents/skills/zebra/SKILL.md"), *by_tool]
+    names, evidence = opened(tools, [APPLE, ZEBRA], FOLDER)
+    assert names == ("zebra", "apple")
+    assert evidence == ("shell: cat .agents/skills/zebra/SKILL.md", "Skill apple")
     assert opened(tools, [], FOLDER) == ((), ())
 
 
