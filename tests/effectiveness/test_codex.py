@@ -56,8 +56,10 @@ def test_a_skill_that_was_read_by_a_command() -> None:
 
 
 def test_a_control_and_a_command_that_failed() -> None:
-    reading = read("control")
+    reading, refused = read("control"), read("refusal")
     assert (reading.invocations, reading.tool_calls, reading.failure) == ((), 1, "")
+    # A refusal is not seen.
+    assert (refused.failure, refused.final_message) == ("", "")
     (tool,) = [tool for step in read("failed-command").steps for tool in step.tools]
     assert tool.failed is True and tool.result and "nothing.txt" in tool.result
 
@@ -67,11 +69,6 @@ def test_a_patch() -> None:
     assert [tool.name for tool in tools] == ["command_execution", "file_change"]
     assert tools[1].arguments == {"changes": [{"path": "/workspace/out.txt", "kind": "add"}]}
     assert tools[1].failed is False
-
-
-def test_a_refusal_is_not_seen() -> None:
-    reading = read("refusal")
-    assert (reading.failure, reading.final_message) == ("", "")
 
 
 @pytest.mark.parametrize(
@@ -160,9 +157,8 @@ def test_items_of_other_kinds() -> None:
     ],
 )
 def test_tokens_are_what_the_last_turn_says_or_unknown(usage: Any, read_as: Usage) -> None:
-    assert (
-        replace(codex.read(ProgramOutput(0, line(type="turn.completed", usage=usage)), JOB).usage, raw=None) == read_as
-    )
+    reading = codex.read(ProgramOutput(0, line(type="turn.completed", usage=usage)), JOB)
+    assert replace(reading.usage, raw=None) == read_as
 
 
 def test_the_probe_lists_what_a_model_would_be_told() -> None:
@@ -170,9 +166,8 @@ def test_the_probe_lists_what_a_model_would_be_told() -> None:
     assert probe.argv[1:3] == ("debug", "prompt-input") and probe.files == codex.command(JOB).files
     assert codex.listed(recorded("codex", "probe-staged.json")) == ("apple", "zebra-invoices")
     assert codex.listed(recorded("codex", "probe-none.json")) == ()
-    assert codex.listed(ProgramOutput(1, b"error: unknown\n")) is None
-    assert codex.listed(ProgramOutput(0, b"[]")) is None
-    assert codex.listed(ProgramOutput(0, b"[" * 100_000)) is None
+    for raw in (b"error: unknown\n", b"[]", b"[" * 100_000):
+        assert codex.listed(ProgramOutput(0, raw)) is None
 
 
 def test_a_description_makes_no_skill_and_hides_none() -> None:
@@ -181,13 +176,9 @@ def test_a_description_makes_no_skill_and_hides_none() -> None:
         "- b (file: r0/b/SKILL.md)\n- not a skill at all\n- c: (file: x) \n"
     )
     text = f"<skills_instructions>\n- r0: z (file: q)\n{listing}</skills_instructions>"
-    raw = json.dumps(
-        [
-            {"role": "developer", "content": [{"type": "input_text", "text": text}]},
-            {"role": "user", "content": [{"type": "input_text", "text": text.replace("- a:", "- user:")}]},
-        ]
-    )
-    assert codex.listed(ProgramOutput(0, raw.encode())) == ("a", "b", "c")
+    told = {"developer": text, "user": text.replace("- a:", "- user:")}
+    raw = [{"role": role, "content": [{"type": "input_text", "text": said}]} for role, said in told.items()]
+    assert codex.listed(ProgramOutput(0, json.dumps(raw).encode())) == ("a", "b", "c")
 
 
 WORDS = (

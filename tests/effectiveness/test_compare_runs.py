@@ -74,9 +74,8 @@ def test_the_same_run_has_not_changed() -> None:
     assert problems("effectiveness-comparison", found) == []
     assert (found["worse"], found["differences"], found["skills"], found["same_skills"]) == ([], [], [], 12)
     assert (found["tasks"]["compared"], len(found["tasks"]["common"])) == (15, 20)
-    assert found["cautions"] == [
-        "scripted is simulated: a script stood in for the agent, and nothing here says anything about a model"
-    ]
+    (caution,) = found["cautions"]
+    assert caution.startswith("scripted is simulated: ")
     (model,) = found["models"]
     assert all(each["differing"] == 0 and each["delta"]["value"] == 0 for each in (*model["contrasts"], *model["arms"]))
     assert model["flips"] == []
@@ -95,10 +94,8 @@ def test_a_planted_change_of_the_collection(before: str, after: str, worse: bool
     assert bool(found["worse"]) == worse
     assert all(each["skill"] is None for each in found["worse"])
     sides = [reported(record_values(side.manifest), side.results)["models"][0] for side in (old, new)]
-    assert found["models"][0]["verdict"] == {
-        "before": sides[0]["verdict"]["word"],
-        "after": sides[1]["verdict"]["word"],
-    }
+    words = [side["verdict"]["word"] for side in sides]
+    assert found["models"][0]["verdict"] == dict(zip(("before", "after"), words, strict=True))
     deltas = [side["contrasts"][0]["delta"]["value"] for side in sides]
     assert primary(found)["delta"]["value"] == pytest.approx(deltas[1] - deltas[0], abs=1e-5)
 
@@ -127,10 +124,9 @@ def test_fewer_than_six_changes_are_never_a_loss() -> None:
         bad = good | {(f"{n:03}", "target"): 0 for n in range(lost)}
         found = compared(drawn(bad, run_id="new"), drawn(good, run_id="old"))
         each = primary(found)
-        assert (each["differing"], each["testable"]) == (lost, lost >= 6)
-        assert bool(found["worse"]) == (lost >= 6)
-        assert (each["delta"]["p"] is None) == (lost < 6)
-        assert bool(each["note"]) == (lost < 6)
+        assert each["differing"] == lost
+        assert each["testable"] == bool(found["worse"]) == (lost >= 6)
+        assert (each["delta"]["p"] is None) == bool(each["note"]) == (lost < 6)
 
 
 def exact(differences: list[float]) -> float:
@@ -177,11 +173,8 @@ def test_only_what_both_sides_have_is_compared() -> None:
     found = compared(changed(gone), ONE)
     assert primary(found)["tasks"] == 13
     assert next(each for each in found["models"][0]["contrasts"] if each["arm"] == "full")["tasks"] == 15
-    few = forced(ONE.results, "quota", task_id=("000", "001", "002"))
-    assert (
-        "scripted in run-2: 27 of 165 trials are missing"
-        in compared(changed(replace(ONE, results=few)), ONE)["cautions"]
-    )
+    few = changed(replace(ONE, results=forced(ONE.results, "quota", task_id=("000", "001", "002"))))
+    assert "scripted in run-2: 27 of 165 trials are missing" in compared(few, ONE)["cautions"]
 
 
 @pytest.mark.slow
@@ -265,9 +258,8 @@ def test_a_biased_run_and_another_model_are_cautions() -> None:
     report = reported(record_values(biased.manifest), biased.results)
     base = short("base", tasks=tasks(15, 30, 1))
     cautions = compared(biased, base)["cautions"]
-    assert [each for each in cautions if "biased is biased" in each] == [
-        f"biased is biased: {why}" for why in report["biased"]
-    ]
+    said = [each for each in cautions if "biased is biased" in each]
+    assert said == [f"biased is biased: {why}" for why in report["biased"]]
     other = replace(base, results=tuple(replace(each, resolved_model="other-2") for each in base.results))
     assert "scripted is another model now: none -> other-2" in compared(changed(other), base)["cautions"]
 
@@ -293,10 +285,8 @@ def test_the_order_of_results_changes_nothing() -> None:
 def test_hostile_text_is_neither_markup_nor_control() -> None:
     values = everywhere(compared(short("worse", "target=-0.2"), ONE), lambda value: f"{NASTY}{value}")
     found = convert_record(values, EffectComparisonReport)
-    page = rendered(found, "text")
-    assert not UNSAFE.search(page)
     page = rendered(found, "md")
-    assert not UNSAFE.search(page)
+    assert not UNSAFE.search(rendered(found, "text")) and not UNSAFE.search(page)
     tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(page)
     inner = [child for token in tokens for child in token.children or ()]
     kinds = {token.type for token in (*tokens, *inner)}

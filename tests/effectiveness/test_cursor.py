@@ -108,15 +108,14 @@ RUN = ("effectiveness", "run", "tasks", "--agents", "cursor:some-model", "--reps
     ("more", "said"),
     [
         ((), "give --weaker-proof cursor"),
-        (("--weaker-proof", "cursor", "--sandbox", "none"), "take a sandbox that keeps the network apart"),
+        (("--weaker-proof", "cursor"), "take a sandbox that keeps the network apart"),
         (("--weaker-proof", "cursor,codex"), "--weaker-proof codex: no agent of the run is called so and needs it"),
     ],
 )
 def test_it_never_runs_unasked(
     collection_with_it: Path, more: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sandbox = () if "--sandbox" in more else ("--sandbox", "none")
-    assert main([*RUN, *sandbox, *more, "--max-runs", "20", "--unsafe-no-cost-cap"]) == 2
+    assert main([*RUN, "--sandbox", "none", *more, "--max-runs", "20", "--unsafe-no-cost-cap"]) == 2
     assert said in " ".join(capsys.readouterr().err.split())
     assert not (collection_with_it / "reports").exists()
 
@@ -150,9 +149,8 @@ def test_a_run_under_a_weaker_proof(
         return line
 
     monkeypatch.setattr(tunnel, "dial", dial)
-    code = main(
-        [*RUN[:-1], "--weaker-proof", "cursor", "--sandbox", "bubblewrap", "--max-runs", "40", "--unsafe-no-cost-cap"]
-    )
+    more = ("--weaker-proof", "cursor", "--sandbox", "bubblewrap", "--max-runs", "40", "--unsafe-no-cost-cap")
+    code = main([*RUN[:-1], *more])
     said = capsys.readouterr()
     assert code == 0, said.err
     assert "cursor:some-model, under a weaker proof: it asks Cursor's servers with your key" in said.err
@@ -161,9 +159,8 @@ def test_a_run_under_a_weaker_proof(
     assert {(row["arm"], row["outcome"], row["invoked"]) for row in results} == {
         ("control", "fail", "no"), ("target", "pass", "yes")
     }  # fmt: skip
-    assert {(row["usage_source"], row["usage"]["input_tokens"], row["cost_usd"]) for row in results} == {
-        ("agent", 900, None)
-    }
+    used = {(row["usage_source"], row["usage"]["input_tokens"], row["cost_usd"]) for row in results}
+    assert used == {("agent", 900, None)}
     ways = json.loads((folder / results[0]["folder"] / "final.txt").read_text("utf-8"))
     assert ways == {"api2.cursor.sh": "200 hello", "example.com": "403", "by itself": "no way"}
     assert set(asked) == {("api2.cursor.sh", 443)} and set(keys) == {KEY}
@@ -187,21 +184,21 @@ def call(call_id: str, kind: str, args: dict[str, Any], result: dict[str, Any] |
 
 
 PATH = {"path": "/var/tmp/job-1/workspace/.cursor/skills/zebra-invoices/SKILL.md"}
-START: dict[str, Any] = {
-    "type": "system",
-    "subtype": "init",
-    "session_id": "s",
-    "model": "Auto",
-    "permissionMode": "default",
-}
+START: dict[str, Any] = {"type": "system", "subtype": "init", "session_id": "s", "model": "Auto"}
+
+
+def told(text: str) -> dict[str, Any]:
+    return {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": text}]}}
+
+
 WORK: list[dict[str, Any]] = [
     {"type": "thinking", "subtype": "delta", "text": "Hm."},
-    {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": "I read it."}]}},
+    told("I read it."),
     call("a\n1", "read", PATH),
     call("a\n1", "read", PATH, {"success": {"content": "# Steps"}}),
     call("b", "shell", {"command": "false"}),
     call("b", "shell", {"command": "false"}, {"failure": {"stderr": "no", "exitCode": 1}}),
-    {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": "Done."}]}},
+    told("Done."),
 ]
 END: dict[str, Any] = {"type": "result", "subtype": "success", "is_error": False, "result": "I read it.Done."}
 
@@ -212,12 +209,8 @@ def read(*made: dict[str, Any], **more: Any) -> Any:
 
 def test_a_stream() -> None:
     reading = read(START, *WORK, END | {"usage": {"inputTokens": 90, "outputTokens": 7, "cacheReadTokens": 0}})
-    assert (reading.final_message, reading.model, reading.session_id, reading.stop_reason) == (
-        "Done.",
-        "Auto",
-        "s",
-        "success",
-    )
+    assert (reading.final_message, reading.model) == ("Done.", "Auto")
+    assert (reading.session_id, reading.stop_reason) == ("s", "success")
     assert (reading.invocations, reading.evidence) == (("zebra-invoices",), (f"read {PATH['path']}",))
     assert [(tool.name, tool.result, tool.failed) for step in reading.steps for tool in step.tools] == [
         ("read", "# Steps", False), ("shell", "no", True)

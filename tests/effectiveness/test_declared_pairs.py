@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +13,6 @@ from skill_health.documents.effect_composition import TriedPair
 from skill_health.effectiveness.check.declared import declared_pairs
 from skill_health.skill.parse import parse_skill
 
-FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 OTHERS = {"sql-tables": "", "pdf": "", "log-triage": ""}
 HEAD = "---\nname: {name}\ndescription: d\n{more}---\n\n# {name}\n\n"
 
@@ -76,23 +75,18 @@ def test_what_says_nothing_of_the_kind(name: str) -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        "related: [sql-tables, xml-trees]\n",
-        "related-skills: sql-tables, other\n",
-        "metadata:\n  related_skills: [sql-tables]\n",
-        "depends_on:\n  - tables:sql-tables\n",
-        "requires:\n  - name: sql-tables\n",
+        "related: [sql-tables, xml-trees]\n", "related-skills: sql-tables, other\n", "metadata:\n  related_skills: [sql-tables]\n",
+        "depends_on:\n  - tables:sql-tables\n", "requires:\n  - name: sql-tables\n",
     ],
-)
+)  # fmt: skip
 def test_frontmatter_says_so(more: str) -> None:
     assert said("", more) == {("sql-tables", "frontmatter")}
-    assert (
-        said("", more.replace("related", "unrelated").replace("depends_on", "left").replace("requires", "x")) == set()
-    )
+    assert said("", re.sub("related|depends_on|requires", r"un\g<0>", more)) == set()
 
 
 def test_links_and_sentences_say_so() -> None:
-    assert said("Then hand over, as in [the tables](../sql-tables/SKILL.md).\n") == {("sql-tables", "link")}
-    assert said("Then hand over, as in [the tables](../sql-tables/).\n") == {("sql-tables", "link")}
+    for link in ("../sql-tables/SKILL.md", "../sql-tables/"):
+        assert said(f"Then hand over, as in [the tables]({link}).\n") == {("sql-tables", "link")}
     assert said("REQUIRED SUB-SKILL: Use tables:sql-tables to query.\n") == {("sql-tables", "sentence")}
     assert said("It works well with `pdf` where a report is wanted.\n") == {("pdf", "sentence")}
 
