@@ -10,6 +10,7 @@ import os
 import shutil
 import tarfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest
 from agent_server import AgentServer, Play
 from effects_made import replace
 from scripted_bench import fixture_copies, fixture_tasks
+from trial_bench import needs_bubblewrap
 
 from skill_health.bench.http.endpoint import Endpoint
 from skill_health.bench.providers._load import load_provider
@@ -112,6 +114,20 @@ class Stage:
         watched = {name: skill.description for name, skill in self.skills.items()} | {LEAKY: "Leaks out of a home."}
         self.server.play = replace(self.server.play, watched=watched)
         return self.server.offered()
+
+
+@contextmanager
+def on_stage(
+    stage: type[Stage], agent: str, found: str, folder: Path, monkeypatch: pytest.MonkeyPatch, sandbox: str = ""
+) -> Iterator[Stage]:
+    """The stage of an agent whose program was found, in a folder with a planted home."""
+    sandbox = sandbox or BEST
+    if sandbox == "bubblewrap":
+        needs_bubblewrap()
+    plant(monkeypatch, folder / "home")
+    (folder / "trials").mkdir()
+    with AgentServer() as server:
+        yield stage(agent, found, server, folder / "trials", sandbox)
 
 
 def three_conditions(stage: Stage, task: Task, tells_usage: bool = True) -> dict[str, tuple[TrialResult, Path]]:

@@ -11,9 +11,11 @@ from typing import Any
 
 import httpx
 from agent_server import Play
+from effects_made import replace
 from judge_made import criterion, parts_of, verdicts
+from live_runs import PLAY
 from loopback import Loopback, Reaction, Seen, answer
-from run_made import SKILLS, rows, the_run, write_collection
+from run_made import rows, the_run, write_collection
 
 from skill_health.effectiveness.rubric.model import make_rubric
 
@@ -39,13 +41,8 @@ def write_judged(root: Path) -> Path:
 
 def play(folder: str, final: str = "I wrote what I saw.") -> Play:
     """A model that sees apples, and with a skill brooms as well."""
-    return Play(
-        watched={name: f"Does {name}. Use when {name} is needed." for name in SKILLS},
-        folder=folder,
-        work="printf 'here are apples\\nhere are brooms\\n' > answer.txt",
-        half="printf 'here are apples\\n' > answer.txt",
-        final=final,
-    )
+    work = "printf 'here are apples\\nhere are brooms\\n' > answer.txt"
+    return replace(PLAY, folder=folder, work=work, half="printf 'here are apples\\n' > answer.txt", final=final)
 
 
 def write_labels(root: Path) -> tuple[Path, dict[tuple[str, str], str]]:

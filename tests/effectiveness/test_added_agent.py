@@ -10,9 +10,11 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import live_runs
 import pytest
-from agent_server import AgentServer, Play
-from run_made import SKILLS, only_read, rows, the_run, write_collection
+from agent_server import AgentServer
+from effects_made import replace
+from run_made import only_read, rows, the_run, write_collection
 
 from skill_health.cli import main
 from skill_health.effectiveness import agents
@@ -20,11 +22,7 @@ from skill_health.effectiveness.plan.opening import version_of
 
 NAME = "skill_health.effectiveness.agents.acme"
 BLOCK = re.compile(r"^`effectiveness/agents/acme\.py`:\n\n````python\n(.*?)^````$", re.MULTILINE | re.DOTALL)
-PLAY = Play(
-    watched={name: f"Does {name}. Use when {name} is needed." for name in SKILLS},
-    folder=".acme/skills",
-    work="grep -c crate crates.txt > answer.txt",
-)
+PLAY = replace(live_runs.PLAY, folder=".acme/skills")
 
 
 @pytest.fixture(autouse=True)
@@ -54,16 +52,8 @@ def test_it_is_listed_with_its_program(capsys: pytest.CaptureFixture[str]) -> No
 
 def benchmark(collection: Path, server: AgentServer, *more: str, agents: str = "acme:here:m") -> int:
     """The exit code of a run in the collection, which is the current folder."""
-    prices = "".join(f'[router.prices."here:{model}"]\ninput = 1\noutput = 5\n' for model in "mn")
-    (collection / "skill-health.toml").write_text(
-        f'[router.providers.here]\nprotocol = "openai"\nbase-url = "{server.url}/v1"\nkey-env = "THE_KEY"\n{prices}',
-        "utf-8",
-    )
-    command = [
-        "effectiveness", "run", "tasks", "--config", "skill-health.toml", "--agents", agents, "--arms", "target",
-        "--reps", "1", "--sandbox", "none", "--max-budget-usd", "5", "--quiet",
-    ]  # fmt: skip
-    return main([*command, *more])
+    capped = ("--max-budget-usd", "5", *more)
+    return main(live_runs.words(collection, server, *capped, agents=agents, arms="target", sandbox="none"))
 
 
 @pytest.fixture
@@ -71,7 +61,7 @@ def collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = write_collection(tmp_path / "c", 2, 1)
     monkeypatch.chdir(root)
     only_read(monkeypatch)
-    monkeypatch.setenv("THE_KEY", "sk-live-0123456789abcdef")
+    monkeypatch.setenv("THE_KEY", live_runs.KEY)
     return root
 
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 from agent_server import AgentServer
-from live_runs import KEY, PLAY, SANDBOX
+from live_runs import KEY, PLAY, SANDBOX, words
 from nursery import rows
 from run_made import only_read, the_run, write_collection
 
 from skill_health.commands.effectiveness import command as group
+from skill_health.core.errors import AbortedError
 from skill_health.effectiveness.run.runs import load_run
 from skill_health.effectiveness.trial.spec import TrialSpec
 from skill_health.executors import _load
@@ -108,8 +109,6 @@ def test_a_lost_worker_is_a_failed_attempt_and_three_are_a_missing_trial(
     assert {outcome for _, outcome, _, _ in outcomes("few")} <= {"pass", "fail"}
     assert begin(monkeypatch, None, *SCRIPTED, out="here") in (0, 1)
     assert outcomes("few") == outcomes("here")
-    from skill_health.core.errors import AbortedError
-
     every = PlayedWorkers(lose=lambda number: True)
     with pytest.raises(AbortedError, match="did not come to an end"):
         begin(monkeypatch, every, *SCRIPTED, "--concurrency", "1", out="every")
@@ -123,13 +122,8 @@ def test_a_worker_is_told_no_key_and_its_agent_asks_all_the_same(
 ) -> None:
     monkeypatch.setenv("THE_KEY", KEY)
     with AgentServer(PLAY) as server:
-        (collection / "skill-health.toml").write_text(
-            f'[router.providers.here]\nprotocol = "openai"\nbase-url = "{server.url}/v1"\nkey-env = "THE_KEY"\n'
-            '[router.prices."here:m"]\ninput = 1\noutput = 5\n', "utf-8",
-        )  # fmt: skip
-        live = ("--agents", "loop:here:m", "--config", "skill-health.toml", "--sandbox", SANDBOX, "--arms", "target", "--reps", "1",
-                "--max-budget-usd", "5")  # fmt: skip
-        workers = PlayedWorkers()
+        # Without `effectiveness run tasks`, which `begin` says.
+        live, workers = words(collection, server, "--max-budget-usd", "5", arms="target")[3:], PlayedWorkers()
         assert begin(monkeypatch, workers, *live) in (0, 1)
         asked = [request for request in server.requests if request.model_call]
     assert asked and workers.calls == 6

@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 from agent_made import made_job
-from agent_server import AgentServer
-from agent_trials import BEST, LEAKY, Stage, loads_when_ordered, plant, probes_agree, program, tasks, three_conditions
+from agent_trials import LEAKY, Stage, loads_when_ordered, on_stage, probes_agree, program, tasks, three_conditions
 from effects_made import replace
-from trial_bench import needs_bubblewrap
 
 from skill_health.effectiveness.agents import claude_code
 from skill_health.effectiveness.agents._api import ProgramOutput
@@ -26,13 +24,9 @@ TASKS = tasks()
 
 @pytest.fixture
 def stage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
-    found, sandbox = program("claude"), getattr(request, "param", BEST)
-    if sandbox == "bubblewrap":
-        needs_bubblewrap()
-    plant(monkeypatch, tmp_path / "home")
-    (tmp_path / "trials").mkdir()
-    with AgentServer() as server:
-        yield Stage("claude-code", found, server, tmp_path / "trials", sandbox)
+    sandbox = getattr(request, "param", "")
+    with on_stage(Stage, "claude-code", program("claude"), tmp_path, monkeypatch, sandbox) as made:
+        yield made
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.slug)
@@ -111,15 +105,10 @@ def test_what_was_done_before_the_time_was_up_is_known(stage: Stage) -> None:
 def listed(argv: tuple[str, ...], stage: Stage, **env: str) -> tuple[str, ...] | None:
     """What the program lists when it is started so, without a sandbox."""
     given = {
-        "PATH": os.environ["PATH"],
-        "ANTHROPIC_BASE_URL": stage.server.url,
-        "ANTHROPIC_API_KEY": "x",
-        "IS_SANDBOX": "1",
-        **env,
-    }
-    done = subprocess.run(
-        argv, input=b"/cost", env=given, capture_output=True, cwd=stage.folder, check=False, timeout=600
-    )
+        "PATH": os.environ["PATH"], "ANTHROPIC_BASE_URL": stage.server.url, "ANTHROPIC_API_KEY": "x", "IS_SANDBOX": "1",
+    }  # fmt: skip
+    place = {"env": given | env, "cwd": stage.folder}
+    done = subprocess.run(argv, input=b"/cost", capture_output=True, check=False, timeout=600, **place)
     return claude_code.listed(ProgramOutput(done.returncode, done.stdout, done.stderr))
 
 

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 from agent_made import made_job
-from agent_server import AgentServer, Play
-from agent_trials import BEST, LEAKY, Stage, loads_when_ordered, plant, probes_agree, program, tasks, three_conditions
+from agent_server import Play
+from agent_trials import LEAKY, Stage, loads_when_ordered, on_stage, probes_agree, program, tasks, three_conditions
 from effects_made import replace
-from trial_bench import needs_bubblewrap
 
 from skill_health.effectiveness.agents import codex
 from skill_health.effectiveness.agents._api import ProgramOutput
@@ -26,13 +25,9 @@ TASKS = tasks()
 
 @pytest.fixture
 def stage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
-    found, sandbox = program("codex"), getattr(request, "param", BEST)
-    if sandbox == "bubblewrap":
-        needs_bubblewrap()
-    plant(monkeypatch, tmp_path / "home")
-    (tmp_path / "trials").mkdir()
-    with AgentServer() as server:
-        yield Stage("codex", found, server, tmp_path / "trials", sandbox)
+    sandbox = getattr(request, "param", "")
+    with on_stage(Stage, "codex", program("codex"), tmp_path, monkeypatch, sandbox) as made:
+        yield made
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.slug)

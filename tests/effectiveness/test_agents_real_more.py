@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 from agent_made import made_job
-from agent_server import AgentServer, Play
-from agent_trials import BEST, KEY, LEAKY, Stage, plant, program, tasks, three_conditions
+from agent_server import Play
+from agent_trials import BEST, KEY, LEAKY, Stage, on_stage, program, tasks, three_conditions
 from effects_made import replace
-from trial_bench import needs_bubblewrap
 
 from skill_health.bench.http.endpoint import Endpoint
 from skill_health.bench.providers._load import load_provider
@@ -67,13 +66,8 @@ class Bringing(Stage):
 @pytest.fixture
 def stage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     agent, sandbox = request.param
-    found = program(PROGRAMS[agent])
-    if sandbox == "bubblewrap":
-        needs_bubblewrap()
-    plant(monkeypatch, tmp_path / "home")
-    (tmp_path / "trials").mkdir()
-    with AgentServer() as server:
-        yield Bringing(agent, found, server, tmp_path / "trials", sandbox)
+    with on_stage(Bringing, agent, program(PROGRAMS[agent]), tmp_path, monkeypatch, sandbox) as made:
+        yield made
 
 
 def on(*agents: str, sandbox: str = BEST) -> pytest.MarkDecorator:
@@ -241,13 +235,9 @@ def test_an_agent_behind_the_agent_client_protocol(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sandbox: str
 ) -> None:
     pytest.importorskip("acp")
-    found = program("qwen")
-    plant(monkeypatch, tmp_path / "home")
-    (tmp_path / "trials").mkdir()
     (task, *_) = TASKS
     settings = {"acp-command": ("qwen", "--acp", "--auth-type", "openai"), "acp-env": {"QWEN_CODE_NO_RELAUNCH": "true"}}
-    with AgentServer() as server:
-        stage = Stage("acp", found, server, tmp_path / "trials", sandbox)
+    with on_stage(Stage, "acp", program("qwen"), tmp_path, monkeypatch, sandbox) as stage:
         for arm, outcome in (("control", "fail"), ("target", "pass")):
             result, _ = stage.trial(task, arm, settings=settings)
             assert (result.outcome, result.error, result.stop_reason) == (outcome, "", "end_turn")
@@ -255,4 +245,4 @@ def test_an_agent_behind_the_agent_client_protocol(
             assert result.evidence == ((f"skill {task.target_name}",) if arm == "target" else ())
             # The agent tells no tokens: the gateway does.
             assert result.usage_source == "gateway"
-            assert result.usage.input_tokens == server.usage().input_tokens
+            assert result.usage.input_tokens == stage.server.usage().input_tokens

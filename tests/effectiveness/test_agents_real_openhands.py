@@ -10,10 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from agent_server import AgentServer
-from agent_trials import BEST, FOLDER, KEY, Stage, plant, tasks, three_conditions
+from agent_trials import FOLDER, KEY, Stage, on_stage, tasks, three_conditions
 from effects_made import replace
-from trial_bench import needs_bubblewrap
 
 from skill_health.bench.http.endpoint import Endpoint
 from skill_health.bench.providers._load import load_provider
@@ -42,12 +40,8 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     found = str(installed) if FOLDER and installed.exists() else shutil.which("openhands")
     if found is None:
         pytest.skip("openhands is missing: scripts/install_agents.sh" if starts_python() else "no Python 3.12")
-    if BEST == "bubblewrap":
-        needs_bubblewrap()
-    plant(monkeypatch, tmp_path / "home")
-    (tmp_path / "trials").mkdir()
-    with AgentServer() as server:
-        yield Stage("openhands", os.path.abspath(found), server, tmp_path / "trials", BEST)
+    with on_stage(Stage, "openhands", os.path.abspath(found), tmp_path, monkeypatch) as made:
+        yield made
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.slug)

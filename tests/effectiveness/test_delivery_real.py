@@ -8,11 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import live_runs
 import pytest
-from agent_server import AgentServer, Play
-from agent_trials import Stage, plant, probes_agree, program, tasks
+from agent_server import AgentServer
+from agent_trials import Stage, on_stage, probes_agree, program, tasks
 from effects_made import replace
-from run_made import SKILLS, rows, the_run, write_collection
+from run_made import rows, the_run, write_collection
 from trial_bench import needs_bubblewrap
 
 from skill_health.effectiveness.agents._load import available
@@ -24,12 +25,7 @@ CASES = ("control", "target", "target@compiled", "target+hint", "target@compiled
 TASKS = 6
 KEY = "sk-live-0123456789abcdef"
 # A model that opens what it is offered, and asks a server only where the prompt names a skill.
-PLAY = Play(
-    watched={name: f"Does {name}. Use when {name} is needed." for name in SKILLS},
-    folder=".agents/skills",
-    work="grep -c crate crates.txt > answer.txt",
-    looks=False,
-)
+PLAY = replace(live_runs.PLAY, looks=False)
 
 
 def test_five_cases_by_one_command(tmp_path: Path) -> None:
@@ -47,10 +43,9 @@ def test_five_cases_by_one_command(tmp_path: Path) -> None:
         )
         (root / "skill-health.toml").write_text(tables, "utf-8")
         words = [
-            sys.executable, "-m", "skill_health", "effectiveness", "run", "tasks", "--config",
-            "skill-health.toml", "--agents",
-            ",".join(f"{name}:{name}:m" for name in AGENTS), "--arms", "target", "--delivery", "files,compiled", "--hint",
-            "also", "--reps", "1", "--quiet", "--max-runs", "100", "--concurrency", "3", "--format", "md",
+            sys.executable, "-m", "skill_health", "effectiveness", "run", "tasks", "--config", "skill-health.toml",
+            "--agents", ",".join(f"{name}:{name}:m" for name in AGENTS), "--arms", "target", "--delivery", "files,compiled",
+            "--hint", "also", "--reps", "1", "--quiet", "--max-runs", "100", "--concurrency", "3", "--format", "md",
         ]  # fmt: skip
         env = os.environ | {
             "THE_KEY": KEY, "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
@@ -93,13 +88,9 @@ def test_five_cases_by_one_command(tmp_path: Path) -> None:
 
 @pytest.fixture(params=[("claude-code", "claude"), ("codex", "codex"), ("opencode", "opencode"), ("loop", "")])
 def stage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    needs_bubblewrap()
     name, wanted = request.param
-    found = program(wanted) if wanted else ""
-    plant(monkeypatch, tmp_path / "home")
-    (tmp_path / "trials").mkdir()
-    with AgentServer() as server:
-        yield Stage(name, found, server, tmp_path / "trials", "bubblewrap")
+    with on_stage(Stage, name, program(wanted) if wanted else "", tmp_path, monkeypatch, "bubblewrap") as made:
+        yield made
 
 
 def test_a_server_gives_a_skill_that_lies_nowhere_else(stage: Stage) -> None:
