@@ -22,7 +22,6 @@ from skill_health.documents.effect_manifest import EffectManifest
 from skill_health.documents.effect_report import EffectReport, ModelEffectReport
 from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness.effects.build import build_report
-from skill_health.effectiveness.effects.contrasts import pairs
 from skill_health.effectiveness.plan.forecast import study_notes
 from skill_health.effectiveness.reports import csv_, markdown, text
 from skill_health.effectiveness.workspace.staging import expand_arms, parse_arm, parse_arms, staged
@@ -106,23 +105,6 @@ def test_a_run_without_such_arms_ranks_nothing() -> None:
     assert "What is lost" not in text.render(report, PLAIN) and "crowding" not in text.render(report, PLAIN)
     lone = only(report_of({name: PASSES[name] for name in ("control", "target", "leave_one_out:a")}))
     assert lone.contributions == (), "without the whole collection nothing shows what a skill adds"
-
-
-PAIRS: dict[str, tuple[tuple[str, ...], tuple[str, str, str]]] = {
-    "crowding": (("target", "full"), ("full", "target", "interaction")),
-    "order": (("full", "order:7"), ("order:7", "full", "secondary")),
-    "its own skill": (("target", "self_generated"), ("target", "self_generated", "secondary")),
-    "its own skill at all": (("self_generated",), ("self_generated", "control", "secondary")),
-    "a bundle": (("target", "target_without:b"), ("target_without:b", "target", "secondary")),
-    "with the hint": (("target+hint", "full+hint"), ("full+hint", "target+hint", "interaction")),
-}
-
-
-@pytest.mark.parametrize("name", PAIRS)
-def test_the_contrast_is_reported(name: str) -> None:
-    arms, expected = PAIRS[name]
-    found = pairs({arm.name: arm for arm in parse_arms(arms)})
-    assert expected in [(pair.arm, pair.against, pair.kind) for pair in found]
 
 
 def test_all_stands_for_each_skill() -> None:

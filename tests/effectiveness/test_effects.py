@@ -198,6 +198,8 @@ NAMES = {
     ("control", "target", "target+hint", "full+hint", "target_plus_one+hint"): "target-control target+hint-control "
     "target+hint-target full+hint-control full+hint-target+hint target_plus_one+hint-control target_plus_one+hint-target+hint",
     ("control", "negative+hint", "target+hint"): "target+hint-control negative+hint-control target+hint-negative+hint",
+    ("control", "target", "self_generated", "target_without:b"): "target-control target-self_generated "
+    "self_generated-control target_without:b-control target_without:b-target",
     ("target", "placebo"): "target-placebo",
     ("control",): "",
 }
@@ -212,6 +214,7 @@ def test_every_arm_is_compared_with_what_it_should_be(arms: Sequence[str], names
     } else [])  # fmt: skip
     assert all((pair.kind == "interaction") == (pair.arm.startswith(("target_plus", "full")) and "target" in pair.against)
                for pair in found)  # fmt: skip
+    assert {pair.kind for pair in found} <= {"primary", "secondary", "interaction", "discovery"}
 
 
 def intervals(value: Any, path: tuple[str, ...] = ()) -> Any:
