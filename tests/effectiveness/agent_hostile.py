@@ -51,11 +51,8 @@ def borne(read: Read, job: Job, raw: bytes, stopped: str = "", code: int | None 
     json.dumps([to_atif(reading, "agent", "model"), reading.listed], ensure_ascii=False).encode()
     counts = [getattr(reading.usage, each.name) for each in fields(Usage) if each.name != "raw"]
     assert all(value is None or 0 <= value <= 10**13 for value in [*counts, reading.turns])
-    assert (
-        reading.usage.cached_tokens is None
-        or reading.usage.input_tokens is None
-        or (reading.usage.cached_tokens <= reading.usage.input_tokens)
-    )
+    read_again, all_read = reading.usage.cached_tokens, reading.usage.input_tokens
+    assert read_again is None or all_read is None or read_again <= all_read
     assert set(reading.invocations) <= {skill.name for skill in job.skills}
     assert len(reading.invocations) == len(reading.evidence)
     assert "\n" not in reading.error and "\x1b" not in reading.error

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from agent_server import AgentServer, Play
@@ -118,16 +119,16 @@ class Stage:
 
 @contextmanager
 def on_stage(
-    stage: type[Stage], agent: str, found: str, folder: Path, monkeypatch: pytest.MonkeyPatch, sandbox: str = ""
+    stage: type[Stage], agent: str, found: str, folder: Path, patch: pytest.MonkeyPatch, sandbox: str = "", **more: Any
 ) -> Iterator[Stage]:
     """The stage of an agent whose program was found, in a folder with a planted home."""
     sandbox = sandbox or BEST
     if sandbox == "bubblewrap":
         needs_bubblewrap()
-    plant(monkeypatch, folder / "home")
+    plant(patch, folder / "home")
     (folder / "trials").mkdir()
     with AgentServer() as server:
-        yield stage(agent, found, server, folder / "trials", sandbox)
+        yield stage(agent, found, server, folder / "trials", sandbox, **more)
 
 
 def three_conditions(stage: Stage, task: Task, tells_usage: bool = True) -> dict[str, tuple[TrialResult, Path]]:

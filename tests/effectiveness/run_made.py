@@ -85,9 +85,8 @@ def a_model(
 ) -> AgentModel:
     """A model of such an agent; `more` are its server's settings."""
     provider = Provider("openai", **{"concurrency": 64, **more})
-    return AgentModel(
-        AgentChoice(spec, an_agent(), "made", "m", "openai", provider), "here", "", "1.0", None, price, cap
-    )
+    choice = AgentChoice(spec, an_agent(), "made", "m", "openai", provider)
+    return AgentModel(choice, "here", "", "1.0", None, price, cap)
 
 
 def a_plan(
@@ -102,14 +101,10 @@ def a_plan(
     found = {each.name: each for each in skills}
     staged, left_out = stage(tasks, chosen.arms, {each.id: found for each in tasks})
     return TrialPlan(
-        tasks=tuple(sorted(tasks, key=lambda each: each.id)),
-        models=models or (a_model(),),
-        skills=tuple(found[name] for name in sorted(found)),
-        staged=staged,
-        left_out=left_out,
-        choices=chosen,
+        tasks=tuple(sorted(tasks, key=lambda each: each.id)), models=models or (a_model(),),
+        skills=tuple(found[name] for name in sorted(found)), staged=staged, left_out=left_out, choices=chosen,
         sandbox=FrozenSandbox(name="none", version="host", isolates=(), image=""),
-    )
+    )  # fmt: skip
 
 
 def manifest_of(plan: TrialPlan) -> dict[str, Any]:
@@ -210,9 +205,8 @@ def write_collection(root: Path, tasks: int = 4, controls: int = 1, files: Mappi
         folder = root / "skills" / name
         folder.mkdir(parents=True)
         body = "\n".join(f"Keep {name} in the order of line {n}." for n in range(3))
-        (folder / "SKILL.md").write_text(
-            f"---\nname: {name}\ndescription: Does {name}. Use when {name} is needed.\n---\n# Work\n\n{body}\n", "utf-8"
-        )
+        head = f"---\nname: {name}\ndescription: Does {name}. Use when {name} is needed.\n---\n"
+        (folder / "SKILL.md").write_text(f"{head}# Work\n\n{body}\n", "utf-8")
     for number in range(tasks + controls):
         write_task(root / "tasks" / f"t{number:02}", number, SKILLS[number % 3] if number < tasks else "none")
     (root / "skill-health.toml").write_text("", "utf-8")

@@ -74,13 +74,6 @@ def test_figures_are_those_of_scipy() -> None:
 
 
 @pytest.mark.slow
-def test_any_order_of_results_gives_the_same_bytes() -> None:
-    found = made(6)
-    other = replace(found, results=found.results[::-1])
-    assert encode_record(report_of(found)) == encode_record(report_of(other))
-
-
-@pytest.mark.slow
 def test_reports_show_it_where_six_skills_are_known() -> None:
     for count in (5, 6):
         report = report_of(made(count))

@@ -217,7 +217,6 @@ LIMITS, AGENT = record_values(ONE.manifest.limits), record_values(ONE.manifest.m
         ({"tool_version": "9"}, "skill-health 0.1 -> 9"),
         ({"sandbox": {"name": "none", "version": "", "isolates": [], "image": ""}}, "sandbox bubblewrap -> none"),
         ({"limits": LIMITS | {"timeout_sec": 60.0}}, "limit timeout_sec not given -> 60.0"),
-        ({"limits": LIMITS | {"max_usd_per_trial": 1.0}}, "limit max_usd_per_trial not given -> 1.0"),
         ({"models": [AGENT | {"version": "2.0"}]}, "scripted: version of the agent 1.0 -> 2.0"),
         ({"models": [AGENT | {"base_url": "http://x"}]}, "scripted: server not known -> http://x"),
         ({"models": [AGENT | {"flags": ["--fast"]}]}, "scripted: options none -> --fast"),

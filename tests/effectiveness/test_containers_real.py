@@ -15,8 +15,8 @@ from random import Random
 from threading import Event
 
 import pytest
-from agent_server import AgentServer, Play
-from agent_trials import Stage, kept, plant, probes_agree, program
+from agent_server import Play
+from agent_trials import Stage, kept, on_stage, probes_agree, program
 from msgspec.structs import replace as replace_result
 from trial_bench import skill
 
@@ -41,6 +41,7 @@ SANDBOX, BASE = "podman", "ubuntu:24.04"
 ENGINE = "no container engine"
 MAKER = Path(__file__).resolve().parents[2] / "scripts" / "base_images.sh"
 SKILL, ABOUT = "money-rounding", "Use when amounts of money are added up: says how to round."
+SKILLS = {SKILL: skill(SKILL, ABOUT)}
 FILES: Mapping[str, str] = {
     "task.toml": 'version = "1.0"\n[metadata]\ncategory = "finance"\ndifficulty = "easy"\n[agent]\ntimeout_sec = 300\n',
     "instruction.md": "Add up the amounts of prices.txt, write the total to /srv/work/total.txt.\n",
@@ -148,16 +149,12 @@ def test_an_answer_beside_the_working_directory_travels_and_nothing_else(base: N
 
 
 def test_a_trial_keeps_it_and_verifies_it_again(base: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = program("claude")
-    plant(monkeypatch, tmp_path / "home")
-    (tmp_path / "trials").mkdir()
     judge = FILES["tests/test.sh"].replace("/srv/work/total.txt", BESIDE)
     more = {"instruction.md": f"Write the total of prices.txt to {BESIDE}.\n", "tests/test.sh": judge}
     solve = FILES["solution/solve.sh"].replace("> total.txt", f"> {BESIDE}")
     task = placed(tmp_path / "tasks", {**FILES, **more, "solution/solve.sh": solve})
     play = Play({SKILL: ABOUT}, ".claude/skills", work=f"datamash sum 1 < prices.txt > {BESIDE}", half="true")
-    with AgentServer() as server:
-        stage = Stage("claude-code", found, server, tmp_path / "trials", SANDBOX, {SKILL: skill(SKILL, ABOUT)})
+    with on_stage(Stage, "claude-code", program("claude"), tmp_path, monkeypatch, SANDBOX, skills=SKILLS) as stage:
         result, place = stage.trial(task, "target", play)
     assert (result.outcome, result.error, result.changed) == ("pass", "", 1)
     files = dict(kept(place))
@@ -176,18 +173,15 @@ def test_a_trial_keeps_it_and_verifies_it_again(base: None, tmp_path: Path, monk
 @pytest.mark.parametrize("agent", ["claude-code", "codex"])
 def test_both_arms_end_to_end(agent: str, task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = program(agent.partition("-")[0])
-    plant(monkeypatch, tmp_path / "home")
-    (tmp_path / "trials").mkdir()
     folder = ".claude/skills" if agent == "claude-code" else ".agents/skills"
     looks = "{ pwd; echo $ROUNDING; ls -d /root/.claude/skills /root/.agents/skills /tests /solution; } > seen.txt 2>/dev/null"
     adds = "datamash sum 1 < prices.txt > total.txt"
     play = Play({SKILL: ABOUT}, folder, work=f"{looks}; {adds}", half=looks)
-    with AgentServer() as server:
-        stage = Stage(agent, found, server, tmp_path / "trials", SANDBOX, {SKILL: skill(SKILL, ABOUT)})
+    with on_stage(Stage, agent, found, tmp_path, monkeypatch, SANDBOX, skills=SKILLS) as stage:
         for arm, helped in (("control", False), ("target", True)):
             result, place = stage.trial(task, arm, play)
             assert (result.outcome, result.error) == ("pass" if helped else "fail", "")
-            assert server.offered() == ({SKILL} if helped else set())
+            assert stage.server.offered() == ({SKILL} if helped else set())
             assert result.invocations == ((SKILL,) if helped else ())
             assert result.reward == float(helped)
             files = dict(kept(place))
@@ -203,12 +197,9 @@ def test_a_server_gives_the_skills_in_an_image_too(
 ) -> None:
     """The image has no Python packages of ours, and no skill lies anywhere in it."""
     found = program(agent.partition("-")[0]) if agent != "loop" else ""
-    plant(monkeypatch, tmp_path / "home")
-    (tmp_path / "trials").mkdir()
     looks = "{ python3 -c 'import mcp' && echo foreign; find / -xdev -name SKILL.md; } > seen.txt 2>/dev/null"
     play = Play({SKILL: ABOUT}, ".agents/skills", work=f"{looks}; datamash sum 1 < prices.txt > total.txt", half="true")
-    with AgentServer() as server:
-        stage = Stage(agent, found, server, tmp_path / "trials", SANDBOX, {SKILL: skill(SKILL, ABOUT)})
+    with on_stage(Stage, agent, found, tmp_path, monkeypatch, SANDBOX, skills=SKILLS) as stage:
         probes_agree(stage, task, own=True, arms=("control", f"target@{delivery}"))
         result, place = stage.trial(task, f"target@{delivery}", play)
     assert (result.outcome, result.error, result.invoked) == ("pass", "", "yes")

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from effects_made import manifest, task, trial, typed
@@ -35,9 +36,7 @@ def test_the_same_seed_writes_the_same_tasks_and_another_one_others(tmp_path: Pa
     assert not set(contents(tmp_path / "one").values()) >= set(contents(tmp_path / "other").values())
     loaded = load_tasks((str(tmp_path / "one"),), str(tmp_path))
     assert not loaded.problems
-    assert {each.irrelevant_skill for each in loaded.tasks} == {
-        "a-skill", "b-skill",
-    }  # fmt: skip
+    assert {each.irrelevant_skill for each in loaded.tasks} == {"a-skill", "b-skill"}
     assert {each.difficulty for each in loaded.tasks} == set(LEVELS)
 
 
@@ -112,16 +111,16 @@ def test_a_folder_that_takes_nothing_is_refused(tmp_path: Path, monkeypatch: pyt
         assert not list((tmp_path / "real").iterdir())
 
 
+def of_controls(names: list[str], *arms: str, at: int) -> dict[str, Any]:
+    return manifest([task(name, "none") for name in names], arms, run_id=f"2026112{at}T050000Z-ab12cd34")
+
+
 def pooled(runs: int, tasks: int, bias: int = 0) -> EffectValidation:
     """Runs of different negative controls and one common one; in each the arm negative loses so many."""
     found = []
     for at in range(runs):
         names = ["000", *(f"{at}{number:02}" for number in range(1, tasks))]
-        planned = manifest(
-            [task(name, "none") for name in names],
-            ("control", "negative", "full"),
-            run_id=f"2026112{at}T050000Z-ab12cd34",
-        )
+        planned = of_controls(names, "control", "negative", "full", at=at)
         results = [
             trial(name, arm, replication, number % 3 > 0 and not (arm == "negative" and number < bias))
             for number, name in enumerate(names)
@@ -145,10 +144,7 @@ def test_runs_are_pooled_by_task() -> None:
 
 
 def test_other_skills_are_another_pool() -> None:
-    planned = [
-        manifest([task("000", "none")], ("control", "negative"), run_id=f"2026112{at}T050000Z-ab12cd34")
-        for at in (1, 2)
-    ]
+    planned = [of_controls(["000"], "control", "negative", at=at) for at in (1, 2)]
     planned[1] |= {"skills": [{"name": "one", "path": "p", "digest": "d", "description": "", "files": 1, "bytes": 1}]}
     found = pool_controls([EffectRun("", typed(each), []) for each in planned])
     assert [len(pool.runs) for pool in found.pools] == [1, 1]

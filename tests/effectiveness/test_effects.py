@@ -286,6 +286,11 @@ def test_corrections_are_those_of_statsmodels() -> None:
         "others": ("benjamini-hochberg", [each for each in whole if each["kind"] != "primary"]),
         "others of skills": ("benjamini-hochberg", [e for e in skills if e["kind"] != "primary"] + categories),
     }
+    # Categories are compared apart, and in no other arms.
+    assert {each["name"] for each in categories} == {"target-control"}
+    for model in models:
+        found = [(each["category"], each["tasks"]) for each in model["categories"]]
+        assert found == [(f"category-{n}", 6) for n in range(4)]
     for method, family in families.values():
         assert {each["correction"] for each in family} == {method}
         tested = [each for each in family if each["testable"]]
@@ -307,15 +312,6 @@ def test_leaders_come_first_and_equal_ones_share_a_place() -> None:
         for skill in (None, "one")
         for rank, model in ((1, "x:b"), (1, "x:c"), (3, "x:a"), (None, "x:d"))
     ]
-
-
-@pytest.mark.slow
-def test_categories_are_compared_apart() -> None:
-    given = manifest()
-    (model,) = reported(given, scripted(given, "target=0.3", 1))["models"]
-    assert [each["category"] for each in model["categories"]] == [f"category-{n}" for n in range(4)]
-    assert sum(each["tasks"] for each in model["categories"]) == 15
-    assert all([c["name"] for c in each["contrasts"]] == ["target-control"] for each in model["categories"])
 
 
 HOSTILE: dict[str, Any] = {
