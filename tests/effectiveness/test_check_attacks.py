@@ -96,10 +96,8 @@ def planted(tmp_path: Path) -> Iterator[Planted]:
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """A collection with two skills, and room for a task."""
-    write(
-        tmp_path / "all", {"skill-health.toml": "", "skills/sum-sheets/SKILL.md": SKILL, "skills/poems/SKILL.md": POEMS}
-    )
-    return tmp_path / "all"
+    skills = {"skills/sum-sheets/SKILL.md": SKILL, "skills/poems/SKILL.md": POEMS}
+    return write(tmp_path / "all", {"skill-health.toml": "", **skills})
 
 
 @pytest.mark.slow

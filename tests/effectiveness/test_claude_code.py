@@ -116,7 +116,7 @@ def test_stopped_anywhere_what_was_said_is_kept_and_nothing_is_made_up(lines: in
 @pytest.mark.parametrize(
     ("stdout", "stderr", "failure", "error"),
     [
-        (b"", b"", "infrastructure", "ended with exit code 1 before its stream was complete"),
+        (b"", b"", "infrastructure", "exit code 1"),
         (b"", b"Not logged in - Please run /login\n", "auth", "Please run /login"),
         (b"Credit balance is too low\n", b"", "quota", "Credit balance"),
         (b"", b"a\x1b[2J\nnode: bad option\n\n", "infrastructure", "complete: node: bad option"),
