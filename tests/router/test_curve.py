@@ -241,9 +241,3 @@ def test_a_size_that_is_none_is_a_mistake(sizes: str, collection: Path) -> None:
 
     with pytest.raises(click.BadParameter, match="no number of skills"):
         curve("--sizes", sizes)
-
-
-def test_without_labels_there_is_nothing_to_measure(collection: Path) -> None:
-    (collection / "prompts.jsonl").unlink()
-    with pytest.raises(UsageError, match="no prompts for"):
-        curve(models="lexical")

@@ -16,7 +16,6 @@ from thinned import thinned
 
 from skill_health.cli import main
 from skill_health.config.settings import RouterSettings
-from skill_health.core.errors import UsageError
 from skill_health.router.hook import Lost, effect, report
 from skill_health.router.records import NONE, Catalogue, ListedSkill, Prompt
 
@@ -362,18 +361,11 @@ def test_labels_that_only_reject_are_not_counted() -> None:
 
 @pytest.mark.parametrize(
     "spec",
-    [
-        "lexical:bm25",
-        "lexical:overlap",
-        pytest.param("embed:minilm", marks=pytest.mark.slow),
-        pytest.param("hybrid", marks=pytest.mark.slow),
-    ],
-)
+    ["lexical:bm25", "lexical:overlap", *(pytest.param(name, marks=pytest.mark.slow) for name in ("embed:minilm", "hybrid"))],
+)  # fmt: skip
 def test_every_local_router_can_be_the_hooks(spec: str) -> None:
     gone = Catalogue(
         (ListedSkill("sort-lists", "Paints walls."), ListedSkill("prune-trees", TREES + " The queue is jammed."))
     )
     found = effect(spec, RouterSettings(), OLD, gone, SPLIT[:2])
     assert [lost.prompt.prompt_id for lost in found.lost] == ["a1"]
-    with pytest.raises(UsageError):
-        effect("anthropic:m", RouterSettings(), OLD, NEW, SPLIT)

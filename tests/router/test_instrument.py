@@ -130,23 +130,16 @@ def test_the_planted_skill_stands_in_several_places_of_what_is_asked() -> None:
     ("picks", "fails", "notes"),
     [
         pytest.param({}, [], [], id="all right"),
-        pytest.param({S1: "skill-2"}, [], [], id="one miss is no finding"),
-        pytest.param({S1: "skill-2", S2: "skill-3"}, ["sentinel_missed"], [], id="two misses are"),
         pytest.param({S1: "!format_failure", S2: "!truncated"}, ["sentinel_missed"], [], id="failed answers are misses"),
         pytest.param({S1: NONE, S2: NONE, S3: NONE}, ["always_none"], [], id="it abstains whatever is asked"),
         pytest.param({S1: NONE, S2: "skill-3"}, ["sentinel_missed"], [], id="it abstains once"),
-        pytest.param({N1: "skill-1"}, [], [], id="one fire is no finding"),
-        pytest.param({N1: "skill-1", N3: "skill-2"}, ["false_fires"], [], id="two fires are"),
         pytest.param({N1: NAME, N2: NAME, N3: NAME}, ["false_fires"], [], id="the planted skill everywhere"),
         pytest.param({N1: "skill-1", N2: "skill-1", N3: "skill-1"}, [], ["false_fires"], id="a skill that asks for all"),
         pytest.param(dict.fromkeys(GOOD, "skill-0"), ["sentinel_missed"], ["false_fires"], id="one answer"),
         pytest.param(dict.fromkeys(GOOD, "!format_failure"), ["sentinel_missed", "format_failures"], [], id="prose"),
         pytest.param(dict.fromkeys(GOOD, "!refusal"), ["sentinel_missed", "refusals"], [], id="refusals"),
         pytest.param(dict.fromkeys(GOOD, "!truncated"), ["sentinel_missed", "truncations"], [], id="cut off"),
-        pytest.param({S1: "!provider_error"}, [], [], id="one is missing and two are right"),
         pytest.param({S1: "!provider_error", S2: "skill-1"}, [], [], id="one missing and one wrong decide nothing"),
-        pytest.param({S1: "!provider_error", S2: "skill-1", S3: "skill-1"}, ["sentinel_missed"], [], id="two wrong decide"),
-        pytest.param({N1: "!provider_error", N2: "!provider_error", N3: "skill-1"}, [], [], id="too few to say"),
     ],
 )  # fmt: skip
 def test_planted(picks: Mapping[str, str], fails: Sequence[str], notes: Sequence[str]) -> None:
@@ -203,12 +196,6 @@ def test_failures_are_told_if_more_than_the_share_of_enough_answers(
     answered = answers({f"p{n}": f"!{status}" if n < hits else NONE for n in range(of)})
     found = [(one.key, one.hits, one.n) for one in failures(answered, 0.5, 4)]
     assert found == ([(key, hits, of)] if told else [])
-
-
-def test_what_is_undecided_is_neither_trusted_nor_failed() -> None:
-    verdict = judge_planted("m", "provider", WORLD, answers({**GOOD, S1: "!provider_error", S2: "skill-1"}))
-    assert (verdict.tested, verdict.trusted, verdict.failed) == (False, False, False)
-    assert verdict.untested == ("the planted skill: 1 of 3 requests have no answer",)
 
 
 def test_without_any_answer_there_is_no_verdict() -> None:

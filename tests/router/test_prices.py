@@ -122,7 +122,6 @@ def test_a_damaged_price_is_none(record: dict[str, Any]) -> None:
         ("openai", "openai:gpt-5-mini", "openai/gpt-5-mini"),
         ("openai", "openai:GPT-5-mini", "openai/gpt-5-mini"),
         ("openai-responses", "openai-responses:gpt-5", "openai/gpt-5"),
-        ("openai-responses", "openai-responses:gpt-5", "openai/gpt-5"),
         ("anthropic", "anthropic:claude-haiku-4-5-20251001", "anthropic/claude-haiku-4-5"),
         ("gemini", "gemini:models/gemini-2.5-flash", "google/gemini-2.5-flash"),
         ("openai", "router:openai/gpt-5-mini", "openrouter/openai/gpt-5-mini"),

@@ -14,7 +14,7 @@ from skill_health.core.errors import UsageError
 from skill_health.core.strict_json import JsonProblem
 from skill_health.registries import strict_yaml
 from skill_health.registries.records import problem_line
-from skill_health.registries.strict_yaml import YamlItems, read_yaml
+from skill_health.registries.strict_yaml import read_yaml
 from skill_health.router.prompts._api import Known, PromptFile
 from skill_health.router.prompts._load import count_reasons, load_prompts, read_prompts
 from skill_health.router.prompts._mapped import parse_map
@@ -277,7 +277,6 @@ def test_a_mapped_record_that_is_none_is_one_clear_line(raw: str, wanted: str) -
         ("promt=a,skill=b", "did you mean prompt=?"),
         ("prompt=,skill=b", "maps nothing"),
         ("prompt=a,skill=b,prompt=c", "stands twice"),
-        ("", "maps nothing"),
     ],
 )
 def test_a_map_that_says_nothing_clear(text: str, wanted: str) -> None:
@@ -341,12 +340,6 @@ def test_what_is_left_out_is_counted_by_reason() -> None:
     assert list(count_reasons(read("\n".join(map(json.dumps, rows))).problems)) == [
         '3 records left out: the id "…" is taken by another record'
     ]
-
-
-def test_yaml_items_know_their_lines() -> None:
-    items = read_yaml(b"# one\n- a\n\n-  b: c\n")
-    assert isinstance(items, YamlItems)
-    assert items.lines == (2, 4)
 
 
 # --- Scenarios of evals ---

@@ -32,6 +32,7 @@ KNOWN = Known(
 PLAN = {"prompt_id": "p1", "prompt": "Sort this list.", "expected_primary_skill": "sorting"}
 CASE = {"case_id": "c1", "prompt": "Sort this list.", "expected_primary_skill": "sorting"}
 ROW = {"query": "Sort this list.", "skill": "sorting", "should_trigger": True}
+NOT = ROW | {"should_trigger": False}
 
 
 def lines(*records: object) -> bytes:
@@ -104,57 +105,26 @@ def test_json_may_be_indented(name: str) -> None:
 
 
 def test_the_labels_of_the_plans_records_are_kept() -> None:
-    prompt = one(
-        lines(
-            PLAN
-            | {
-                "acceptable_secondary_skills": ["plotting"],
-                "rejected_skills": ["csv-tools"],
-                "reason": "why",
-                "family": "f",
-                "tags": ["a", "b"],
-                "split": "test",
-            }
-        )
-    )
-    assert prompt == Prompt(
-        "p1",
-        "Sort this list.",
-        "sorting",
-        acceptable=("plotting",),
-        rejected=("csv-tools",),
-        family="f",
-        tags=("a", "b"),
-        split="test",
-        reason="why",
-        source="prompts.jsonl:1",
+    text: dict[str, Any] = {"reason": "why", "family": "f", "split": "test"}
+    named = {"acceptable_secondary_skills": ["plotting"], "rejected_skills": ["csv-tools"]}
+    lists: dict[str, Any] = {"acceptable": ("plotting",), "rejected": ("csv-tools",), "tags": ("a", "b")}
+    assert one(lines(PLAN | text | named | {"tags": ["a", "b"]})) == Prompt(
+        "p1", "Sort this list.", "sorting", source="prompts.jsonl:1", **text, **lists
     )
 
 
 ROWS: dict[str, tuple[Mapping[str, Any], str, tuple[str | None, bool, tuple[str, ...]]]] = {
     "true": (ROW, "", ("sorting", True, ())),
-    "false says only who must not fire": (ROW | {"should_trigger": False}, "", (None, False, ("sorting",))),
+    "false says only who must not fire": (NOT, "", (None, False, ("sorting",))),
     "false for nobody": ({"query": "x", "skill": None, "should_trigger": False}, "", (None, True, ())),
     "false for none": ({"query": "x", "skill": "none", "should_trigger": False}, "", (None, True, ())),
-    "false, another expected": (
-        ROW | {"should_trigger": False, "expected": "plotting"},
-        "",
-        ("plotting", True, ("sorting",)),
-    ),
-    "false, nobody expected": (ROW | {"should_trigger": False, "expected": None}, "", (None, True, ("sorting",))),
-    "false, a remark": (
-        ROW | {"should_trigger": False, "expected": "plotting (if it must be)"},
-        "",
-        (None, False, ("sorting",)),
-    ),
+    "false, another expected": (NOT | {"expected": "plotting"}, "", ("plotting", True, ("sorting",))),
+    "false, nobody expected": (NOT | {"expected": None}, "", (None, True, ("sorting",))),
+    "false, a remark": (NOT | {"expected": "plotting (if it must be)"}, "", (None, False, ("sorting",))),
     "true, a remark": (ROW | {"expected": "sorting (primary), plotting (secondary)"}, "", ("sorting", True, ())),
     "the skill of the folder": ({"query": "x", "should_trigger": True}, "plotting", ("plotting", True, ())),
-    "not for the skill of the folder": (
-        {"query": "x", "should_trigger": False},
-        "plotting",
-        (None, False, ("plotting",)),
-    ),
-    "only an expected skill": (
+    "not the folder's skill": ({"query": "x", "should_trigger": False}, "plotting", (None, False, ("plotting",))),
+    "only an expected one": (
         {"question": "x", "expected_skill": "sorting"},
         "plotting",
         ("sorting", True, ("plotting",)),
@@ -223,12 +193,10 @@ BAD: dict[str, tuple[bytes | str, str]] = {
     "blank": (" \n\r\n", "x:1: the file is empty"),
     "utf-16": ("{}".encode("utf-16"), "x:1: the file is UTF-16; save it as UTF-8"),
     "no prompts at all": ("hello\n", f"x:1: {UNLIKE}; what"),
-    "other JSON": ('{"a": 1}', UNLIKE),
     "a list of something else": ('[{"a": 1}]', UNLIKE),
     "a missing key": (lines({"prompt_id": "p", "prompt": "x"}), "x:1: expected_primary_skill is missing"),
     "a misspelled key": (lines(PLAN | {"tag": ["a"]}), '"tag" is not a known key; did you mean "tags"?'),
     "an empty prompt": (lines(PLAN | {"prompt": " \t"}), "x:1: prompt is blank"),
-    "an empty query": (lines(ROW | {"query": ""}), "x:1: query is blank"),
     "no query": (lines({"skill": "sorting", "should_trigger": True, "prompt": None}), "prompt must be text, not null"),
     "broken JSON": (lines(PLAN)[:-5], "not JSON"),
     "not UTF-8": (lines(PLAN).replace(b"Sort", b"S\xff"), "x:1: bytes that are not UTF-8; save the file as UTF-8"),
@@ -426,14 +394,8 @@ NAMES = st.sampled_from(sorted(KNOWN.names))
 
 @given(st.binary(max_size=200))
 def test_no_bytes_raise(raw: bytes) -> None:
-    for start in (
-        b"",
-        b"[",
-        b"{",
-        b'{"prompt_id": "',
-        b"query,skill,should_trigger\n",
-        b'[{"query":"a","skill":"sorting"',
-    ):
+    begun = (b'{"prompt_id": "', b"query,skill,should_trigger\n", b'[{"query":"a","skill":"sorting"')
+    for start in (b"", b"[", b"{", *begun):
         loaded = read(start + raw)
         assert all("\n" not in problem_line(problem) for problem in loaded.problems)
 
