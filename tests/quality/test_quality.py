@@ -106,18 +106,10 @@ def test_any_text_has_points_within_bounds(body: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
-    [
-        "a.b" * 25_000,
-        "/" * 50_000,
-        "```\n" * 10_000,
-        "1. x\n" * 10_000,
-        "# h\n" * 10_000,
-        "if " * 15_000,
-        "`a" * 15_000,
-        "A_" * 25_000,
-    ],
+    ["a.b" * 25_000, "/" * 50_000, "```\n" * 10_000, "1. x\n" * 10_000, "# h\n" * 10_000, "if " * 15_000, "`a" * 15_000,
+     "A_" * 25_000],
     ids=["dots", "slashes", "fences", "items", "headings", "ifs", "ticks", "underscores"],
-)
+)  # fmt: skip
 def test_hostile_text_ends(body: str) -> None:
     assert 0 <= quality(body).points <= 12
 
@@ -127,12 +119,8 @@ CONTRACTED = 'metadata:\n  expected-tool-calls: "3"\n  expected-tokens: "900000"
 
 def test_a_contract_is_read_with_what_is_wrong() -> None:
     whole = quality(PLAIN, more=CONTRACTED).contract
-    assert whole and (whole.tool_calls, whole.tokens, whole.fallback, whole.problems) == (
-        3,
-        900_000,
-        "sort by hand",
-        (),
-    )
+    assert whole and (whole.tool_calls, whole.tokens, whole.problems) == (3, 900_000, ())
+    assert whole.fallback == "sort by hand"
     half = quality(PLAIN, more='metadata:\n  expected-tokens: "many"\n').contract
     assert half and half.tokens is None
     assert half.problems == (

@@ -140,14 +140,8 @@ def test_a_plan_without_what_is_done() -> None:
     found = forecast_plan(plan, "t", earlier, ("note",), done)
     assert [each.load.calls for each in found.models] == [30, 12]
     load = found.models[0].load
-    assert (load.concurrency, load.per_minute, load.typical_output, load.max_output, load.seconds) == (
-        2,
-        30,
-        33,
-        1024,
-        1.5,
-    )
-    assert load.repeated == 30 and found.notes == ("note",)
+    assert (load.concurrency, load.per_minute, load.seconds) == (2, 30, 1.5)
+    assert (load.typical_output, load.max_output, load.repeated, found.notes) == (33, 1024, 30, ("note",))
     assert found.seconds == 60.0
     assert found.models[1].load.local and found.usd_high == found.models[0].usd_high
     fresh = forecast_plan(plan, "t", {})
@@ -214,14 +208,7 @@ def test_the_detectable_effect_is_that_of_the_published_table() -> None:
 
 
 def write_run(
-    folder: Path,
-    plan: RouterPlan,
-    tokens: float,
-    *,
-    attempts: int = 1,
-    output: int = 40,
-    ms: float = 1500.0,
-    status: Status = "finished",
+    folder: Path, plan: RouterPlan, tokens: float, *, output: int = 40, status: Status = "finished", **more: Any
 ) -> None:
     """A finished run in which each call read `tokens` for 4 bytes."""
     prices, whole = price_table(RouterSettings()), FrozenSelection(kind="all")
@@ -234,7 +221,7 @@ def write_run(
     results = []
     for call in plan.calls():
         usage = TokenUsage(input_tokens=round(size(call.prompt.text) / 4 * tokens), output_tokens=output)
-        results.append(RoutingResult(*call.key, status, attempts=attempts, usage=usage, duration_ms=ms))
+        results.append(RoutingResult(*call.key, status, usage=usage, **{"duration_ms": 1500.0, **more}))
     lines = "".join(json.dumps(values(result)) + "\n" for result in results)
     (folder / "results.jsonl").write_text(lines, encoding="utf-8")
 
@@ -274,7 +261,7 @@ def test_what_tells_nothing_is_passed_over(tmp_path: Path, more: Mapping[str, An
 def test_few_calls_and_absurd_ones(tmp_path: Path) -> None:
     write_run(tmp_path / "router" / "20260101T000000Z-a", plan_of(model(reps=1), prompts=PROMPTS[:4]), 2.0)
     assert read_earlier(str(tmp_path), ["fake:m"], "text")["fake:m"] == EarlierCalls()
-    write_run(tmp_path / "router" / "20260102T000000Z-a", plan_of(model()), 100.0, ms=1e12, output=10**9)
+    write_run(tmp_path / "router" / "20260102T000000Z-a", plan_of(model()), 100.0, duration_ms=1e12, output=10**9)
     told = read_earlier(str(tmp_path), ["fake:m"], "text")["fake:m"]
     assert 0.25 <= told.factor.mean <= told.factor.most <= 8.0 * 1.1
     assert (told.output_tokens, told.seconds) == (None, None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import subprocess
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_collection import commit
 from scipy.stats import zscore
 
 from skill_health.config.settings import Config
@@ -172,12 +172,7 @@ def test_references_are_markdown_of_the_skill_and_no_tests(write: Write) -> None
     shown = {skill.name: skill.references for skill in load_inputs([str(root)], index="content").catalogue.shown}
     assert shown == {"a": "last of it\nmore of it", "inner": "of the inner one"}
     assert {skill.references for skill in load_inputs([str(root)]).catalogue.shown} == {""}
-    for command in (
-        ["init"],
-        ["add", "."],
-        ["-c", "user.name=T", "-c", "user.email=t@example.com", "commit", "-m", "x"],
-    ):
-        subprocess.run(["git", *command], cwd=root, capture_output=True, check=True)
+    commit(root)
     (root / "skills/a/more.md").write_text("changed", encoding="utf-8")
     old = catalogue_at(os.path.realpath(root), Config(), "HEAD", index="content")
     assert {skill.name: skill.references for skill in old.shown} == shown

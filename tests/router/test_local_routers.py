@@ -229,17 +229,8 @@ def test_vectors_are_the_mean_over_tokens_and_windows_are_whole() -> None:
 
 
 HOSTILE = [
-    "",
-    " ",
-    "\ud800",
-    "\x00\x1b[31m",
-    "\u202e" * 50,
-    "a" * 200_000,
-    "{{USER_PROMPT}}",
-    '"}]',
-    "none",
-    "\U0010ffff",
-]
+    "", " ", "\ud800", "\x00\x1b[31m", "\u202e" * 50, "a" * 200_000, "{{USER_PROMPT}}", '"}]', "none", "\U0010ffff",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("spec", ALL)

@@ -55,14 +55,10 @@ def usual(replications: int = 3) -> tuple[dict[str, Any], list[RunResult]]:
     """A run with something for every part of a report."""
     prompts = [
         prompt(
-            f"p{n}",
-            None if n % 6 == 0 else SKILLS[n % 4],
-            split="test" if n % 2 else "train",
-            rejected=("delta",),
-            tags=("plain",),
+            f"p{n}", SKILLS[n % 4] if n % 6 else None, split="test" if n % 2 else "train", rejected=("delta",), tags=("plain",)
         )
         for n in range(40)
-    ]
+    ]  # fmt: skip
     models = ["maker:one", "maker:two", {"spec": "lexical:bm25", "kind": "local", "replications": 1}]
     given_ = manifest(prompts, models, replications=replications)
     given_["gaps"] = [
@@ -74,15 +70,8 @@ def usual(replications: int = 3) -> tuple[dict[str, Any], list[RunResult]]:
 
     def answer(rng: Any, asked: Prompt, order: tuple[str, ...]) -> Any:
         drawn = rng.random()
-        return (
-            [asked.expected or NONE, order[0]]
-            if drawn < 0.6
-            else [order[0]]
-            if drawn < 0.85
-            else [NONE]
-            if drawn < 0.93
-            else []
-        )
+        shares = ((0.6, [asked.expected or NONE, order[0]]), (0.85, [order[0]]), (0.93, [NONE]), (1, []))
+        return next(ranking for share, ranking in shares if drawn < share)
 
     given_["prompts"][1] |= {"reason": "Because."}
     found = simulate(
@@ -106,16 +95,9 @@ def hostile() -> RouterReport:
     for skill in given_["catalogue"]:
         skill |= {"text": NASTY, "description": NASTY * 3, "state": "truncated", "path": NASTY}
     given_["omitted"] = [dict(given_["catalogue"][0], name=NASTY, state=NASTY)]
-    given_["gaps"] = [
-        {
-            "skill": NASTY,
-            "prompts": 1,
-            "by_description": 0,
-            "by_body": 1,
-            "missed": [{"prompt_id": NASTY, "instead": NASTY}],
-            "words": [NASTY],
-        }
-    ]
+    missed = [{"prompt_id": NASTY, "instead": NASTY}]
+    counts = {"prompts": 1, "by_description": 0, "by_body": 1}
+    given_["gaps"] = [{"skill": NASTY, "missed": missed, "words": [NASTY], **counts}]
     results = [
         result(f"{NASTY}{n}", [names[(n + shift) % 4]], model["spec"], rationale=NASTY, resolved_model=NASTY, kinds=())
         for shift, model in enumerate(models) for n in range(3)
@@ -170,14 +152,8 @@ def test_nothing_hostile_gets_through(name: str) -> None:
     if name in ("markdown", "md"):
         tokens = MARKDOWN.parse(shown)
         flat = [child for token in tokens for child in (token.children or [])]
-        assert not {token.type for token in [*tokens, *flat]} & {
-            "html_block",
-            "html_inline",
-            "link_open",
-            "image",
-            "code_inline",
-            "fence",
-        }
+        kinds = {token.type for token in [*tokens, *flat]}
+        assert kinds.isdisjoint({"html_block", "html_inline", "link_open", "image", "code_inline", "fence"})
         assert "<script" not in shown and "https://" not in shown and "@user" not in shown
         headings = [tokens[at + 1].content for at, token in enumerate(tokens) if token.type == "heading_open"]
         assert not any(heading.strip() == "head" for heading in headings)

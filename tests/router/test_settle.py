@@ -171,16 +171,8 @@ def facts_of(tmp_path: Path) -> RoutingRunFacts:
     from skill_health.cli import main
 
     collection(tmp_path / "c")
-    given = [
-        "router",
-        "run",
-        str(tmp_path / "c"),
-        "--prompts",
-        str(tmp_path / "c/prompts.jsonl"),
-        "--models",
-        "lexical:bm25",
-    ]
-    assert main([*given, "--out", str(tmp_path / "r"), "--quiet"]) == 0
+    given = ["router", "run", str(tmp_path / "c"), "--prompts", str(tmp_path / "c/prompts.jsonl")]
+    assert main([*given, "--models", "lexical:bm25", "--out", str(tmp_path / "r"), "--quiet"]) == 0
     folder = the_run(tmp_path / "r")
     manifest = json.loads((folder / "manifest.json").read_text())
     assert load_run(str(folder)).finished

@@ -108,19 +108,12 @@ class CachingProvider:
         self.began.add(begin)
         total = len(whole) // 4
         if seen.protocol == "openai":
-            usage = {
-                "prompt_tokens": total,
-                "completion_tokens": 30,
-                "prompt_tokens_details": {"cached_tokens": tokens if known else 0},
-            }
+            details = {"cached_tokens": tokens if known else 0}
+            usage = {"prompt_tokens": total, "completion_tokens": 30, "prompt_tokens_details": details}
         else:
-            read, written = (tokens, 0) if known else (0, tokens)
-            usage = {
-                "input_tokens": total - tokens,
-                "output_tokens": 30,
-                "cache_read_input_tokens": read,
-                "cache_creation_input_tokens": written,
-            }
+            usage = dict.fromkeys(("cache_read_input_tokens", "cache_creation_input_tokens"), 0)
+            usage |= {"input_tokens": total - tokens, "output_tokens": 30}
+            usage["cache_read_input_tokens" if known else "cache_creation_input_tokens"] = tokens
         return answer(seen, ranking("s1-work"), extra={"usage": usage})
 
 
@@ -148,20 +141,8 @@ def call(collection: Path, url: str, protocol: str, *given: str) -> list[dict[st
     lines = ["[router.providers.here]", f'protocol = "{protocol}"', f'base-url = "{url}"', f'key-env = "{KEY_ENV}"', "concurrency = 8",
              '[router.prices."here:m"]', "input = 10.0", "output = 10.0", "cached = 1.0"]  # fmt: skip
     (collection / "skill-health.toml").write_text("\n".join(lines), "utf-8")
-    words = [
-        "run",
-        "--config",
-        "skill-health.toml",
-        "--models",
-        "here:m",
-        "--reps",
-        str(REPS),
-        "--quiet",
-        "--max-runs",
-        "900",
-        "--despite-check",
-    ]
-    assert group.main([*words, *given], standalone_mode=False) in (0, 1)
+    words = f"run --config skill-health.toml --models here:m --reps {REPS} --quiet --max-runs 900 --despite-check"
+    assert group.main([*words.split(), *given], standalone_mode=False) in (0, 1)
     run = max((collection / "reports/router").iterdir(), key=lambda path: path.stat().st_mtime_ns)
     return [json.loads(line) for line in (run / "results.jsonl").read_text("utf-8").splitlines()]
 
