@@ -15,6 +15,8 @@ from callers import KEY, KEY_ENV
 from hypothesis import given
 from hypothesis import strategies as st
 from loopback import PROTOCOLS, Loopback, Seen, answer, ranking
+from made_collection import the_run
+from nursery import rows
 from scipy.stats import binomtest
 from statsmodels.stats.proportion import proportion_confint
 from test_run import fake_model, plan_of
@@ -147,29 +149,35 @@ def collection(write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.M
     return root
 
 
-@pytest.fixture
-def call(collection: Path, server: Loopback) -> Callable[..., int]:
-    def run(*given: str, command: str = "run", models: str = "openai:m", k: int = 2) -> int:
+class TwoStages:
+    """A command over the server with a first stage that leaves `k`, and what the only run has left."""
+
+    def __init__(self, root: Path, server: Loopback) -> None:
+        self.root, self.server = root, server
+
+    def __call__(self, *given: str, command: str = "run", models: str = "openai:m", k: int = 2) -> int:
         lines = []
         for name in PROTOCOLS:
             lines += [
-                f"[router.providers.{name}]", f'protocol = "{name}"', f'base-url = "{server.url}"',
+                f"[router.providers.{name}]", f'protocol = "{name}"', f'base-url = "{self.server.url}"',
                 f'key-env = "{KEY_ENV}"', f'[router.prices."{name}:m"]', "input = 10.0", "output = 10.0",
             ]  # fmt: skip
-        (collection / "skill-health.toml").write_text("\n".join(lines), "utf-8")
-        arguments = [
-            command, "--config", "skill-health.toml", "--models", models, "--reps", "2", "--quiet", "--max-runs", "400",
-            "--retrieve", str(k), "--retriever", "lexical", *given,
-        ]  # fmt: skip
-        code: int = group.main(arguments, standalone_mode=False)
+        (self.root / "skill-health.toml").write_text("\n".join(lines), "utf-8")
+        words = f"{command} --config skill-health.toml --models {models} --reps 2 --quiet --max-runs 400 --retrieve {k}"
+        code: int = group.main([*words.split(), "--retriever", "lexical", *given], standalone_mode=False)
         return code
 
-    return run
+    @property
+    def folder(self) -> Path:
+        return the_run(self.root / "reports")
+
+    def results(self) -> list[dict[str, Any]]:
+        return rows(self.folder / "results.jsonl")
 
 
-def the_run(collection: Path) -> Path:
-    (folder,) = (collection / "reports" / "router").iterdir()
-    return folder
+@pytest.fixture
+def call(collection: Path, server: Loopback) -> TwoStages:
+    return TwoStages(collection, server)
 
 
 def read_report(folder: Path) -> RouterReport:
@@ -180,16 +188,15 @@ def read_report(folder: Path) -> RouterReport:
 @pytest.mark.parametrize("mode", ["text", "json_schema"])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_every_protocol_is_asked_about_the_shortlist_alone(
-    protocol: str, mode: str, call: Callable[..., int], server: Loopback, collection: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    protocol: str, mode: str, call: TwoStages, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert call("--mode", mode, models=f"{protocol}:m") == 0
-    assert {len(listed(seen)) for seen in server.seen} == {2}
-    folder = the_run(collection)
+    assert {len(listed(seen)) for seen in call.server.seen} == {2}
+    folder = call.folder
     manifest = read_manifest(str(folder))
     assert problems("router-manifest", manifest) == []
     facts = read_facts(convert_record(manifest, RouterManifest))
-    for row in (json.loads(line) for line in (folder / "results.jsonl").read_text("utf-8").splitlines()):
+    for row in call.results():
         assert set(row["ranking"]) <= {*facts.asked(row["prompt_id"]), "none"}
     report = read_report(folder)
     assert problems("router-report", json.loads((folder / "report.json").read_text("utf-8"))) == []
@@ -217,72 +224,64 @@ def test_every_protocol_is_asked_about_the_shortlist_alone(
 
 
 @pytest.mark.slow
-def test_a_skill_that_was_not_shown_is_no_answer(call: Callable[..., int], server: Loopback, collection: Path) -> None:
+def test_a_skill_that_was_not_shown_is_no_answer(call: TwoStages) -> None:
     def stubborn(seen: Seen) -> Any:
         hidden = next(f"{topic}-work" for topic in TOPICS if f"{topic}-work" not in listed(seen))
         return answer(seen, oracle(seen) if "quaffle" in seen.text.rpartition("<<<")[2] else ranking(hidden))
 
-    server.react = stubborn
+    call.server.react = stubborn
     call("--despite-check")
-    rows = [json.loads(line) for line in (the_run(collection) / "results.jsonl").read_text("utf-8").splitlines()]
-    assert {(row["status"], *row["kinds"]) for row in rows} == {("format_failure", "unknown_skill")}
+    assert {(row["status"], *row["kinds"]) for row in call.results()} == {("format_failure", "unknown_skill")}
 
 
 @pytest.mark.slow
-def test_what_is_left_goes_on_with_the_same_shortlists(
-    call: Callable[..., int], server: Loopback, collection: Path
-) -> None:
+def test_what_is_left_goes_on_with_the_same_shortlists(call: TwoStages) -> None:
     with pytest.raises(AbortedError, match="calls have no result"):
         call("--max-runs", "15")
-    first = len(server.seen)
+    first = len(call.server.seen)
     assert first == 15
-    (collection / "skills" / "bees-work" / "SKILL.md").touch()
+    (call.root / "skills" / "bees-work" / "SKILL.md").touch()
     assert call() == 0
-    assert len(server.seen) == 22 + 6
-    first_time = told(the_run(collection))
-    shutil.rmtree(collection / "reports")
+    assert len(call.server.seen) == 22 + 6
+    first_time = told(call.folder)
+    shutil.rmtree(call.root / "reports")
     assert call() == 0
-    assert told(the_run(collection)) == first_time
+    assert told(call.folder) == first_time
 
 
 def told(folder: Path) -> Any:
     """What a run found, without what depends on the clock."""
-    rows = [json.loads(line) for line in (folder / "results.jsonl").read_text("utf-8").splitlines()]
     report = read_report(folder)
     found = [(model.metrics, model.stages, model.position, model.confusion) for model in report.models]
-    return [{**row, "duration_ms": None} for row in rows], report.retrieval, report.prompts, report.skills, found
+    return (
+        [{**row, "duration_ms": None} for row in rows(folder / "results.jsonl")],
+        report.retrieval,
+        report.prompts,
+        report.skills,
+        found,
+    )
 
 
 @pytest.mark.slow
-def test_another_k_or_router_is_another_run(call: Callable[..., int], collection: Path) -> None:
+def test_another_k_or_router_is_another_run(call: TwoStages) -> None:
     for options in (("--retriever", "lexical"), ("--retriever", "lexical:tfidf"), ("--retrieve", "3")):
         assert call(*options) == 0
-    assert len(list((collection / "reports" / "router").iterdir())) == 3
+    assert len(list((call.root / "reports" / "router").iterdir())) == 3
 
 
 @pytest.mark.slow
-def test_free_routers_choose_from_the_shortlist_too(call: Callable[..., int], collection: Path) -> None:
+def test_free_routers_choose_from_the_shortlist_too(call: TwoStages) -> None:
     assert call(models="lexical:overlap,lexical", k=1) == 0
-    for row in (json.loads(line) for line in (the_run(collection) / "results.jsonl").read_text("utf-8").splitlines()):
+    for row in call.results():
         assert len(row["ranking"]) == 1
 
 
-def test_the_check_by_itself_takes_two_stages(call: Callable[..., int], server: Loopback) -> None:
-    arguments = [
-        "check",
-        "--config",
-        "skill-health.toml",
-        "--models",
-        "openai:m",
-        "--retrieve",
-        "2",
-        "--retriever",
-        "lexical",
-    ]
+def test_the_check_by_itself_takes_two_stages(call: TwoStages) -> None:
     with pytest.raises(UsageError):
         call("--resume", "nothing")
-    assert group.main([*arguments, "--max-budget-usd", "1"], standalone_mode=False) == 0
-    assert {len(listed(seen)) for seen in server.seen} == {2} and len(server.seen) == 6
+    words = "check --config skill-health.toml --models openai:m --retrieve 2 --retriever lexical --max-budget-usd 1"
+    assert group.main(words.split(), standalone_mode=False) == 0
+    assert {len(listed(seen)) for seen in call.server.seen} == {2} and len(call.server.seen) == 6
 
 
 def test_a_missing_extra_says_what_needs_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -305,10 +304,10 @@ def test_a_retrieval_is_part_of_what_a_manifest_freezes() -> None:
 
 @pytest.mark.slow
 def test_a_manifest_that_was_edited_costs_figures_and_no_crash(
-    call: Callable[..., int], collection: Path, capsys: pytest.CaptureFixture[str]
+    call: TwoStages, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert call() == 0
-    folder = the_run(collection)
+    folder = call.folder
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
     for damage in ({}, {"p0": [999_999_999, 0]}, {"p0": []}):
         manifest["retrieval"]["shortlists"] = damage
@@ -327,46 +326,39 @@ def test_a_manifest_that_was_edited_costs_figures_and_no_crash(
 
 @pytest.mark.slow
 def test_figures_of_a_shortlist_are_marked_as_such_wherever_they_stand(
-    call: Callable[..., int], collection: Path, capsys: pytest.CaptureFixture[str]
+    call: TwoStages, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert call(models="openai:m,lexical") == 0
-    two = the_run(collection).name
-    (line, other) = [
-        json.loads(line) for line in (collection / "reports" / "router-history.jsonl").read_text("utf-8").splitlines()
-    ]
-    assert {each["settings"]["retrieve"] for each in (line, other)} == {2} and line["settings"][
-        "retriever"
-    ] == "lexical"
+    two = call.folder.name
+    (line, other) = rows(call.root / "reports" / "router-history.jsonl")
+    assert {each["settings"]["retrieve"] for each in (line, other)} == {2}
+    assert line["settings"]["retriever"] == "lexical"
     assert problems("router-history", line) == []
     capsys.readouterr()
     assert main(["status", "--config", "skill-health.toml"]) in (0, 1)
     assert "of a shortlist" in capsys.readouterr().out
     assert call("--retrieve", "0", models="openai:m,lexical") == 0
     capsys.readouterr()
-    (one,) = {path.name for path in (collection / "reports" / "router").iterdir()} - {two}
+    (one,) = {path.name for path in (call.root / "reports" / "router").iterdir()} - {two}
     assert group.main(["compare", one, two], standalone_mode=False) in (0, 1)
-    out = capsys.readouterr().out
-    assert "what models saw of the collection: 2 skills that lexical (content) found -> all of it" in " ".join(
-        out.split()
-    )
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "what models saw of the collection: 2 skills that lexical (content) found -> all of it" in shown
 
 
 @pytest.mark.slow
-def test_a_sweep_takes_no_baseline_of_another_first_stage(
-    call: Callable[..., int], collection: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_sweep_takes_no_baseline_of_another_first_stage(call: TwoStages, capsys: pytest.CaptureFixture[str]) -> None:
     for k, found in ((2, True), (3, True), (2, False)):
         assert call(command="sweep", models="lexical", k=k) == 0
         assert ("the first" in capsys.readouterr().err) is found
 
 
-def test_the_simulated_router_is_asked_about_the_shortlist_too(call: Callable[..., int], collection: Path) -> None:
+def test_the_simulated_router_is_asked_about_the_shortlist_too(call: TwoStages) -> None:
     assert call(models="scripted:skill=1", k=3) in (0, 1)
-    folder = the_run(collection)
+    folder = call.folder
     report = read_report(folder)
     facts = read_facts(convert_record(read_manifest(str(folder)), RouterManifest))
     (model,) = report.models
     assert model.kind == "simulated" and model.stages and model.stages.retrieved.n == 18
-    for row in (json.loads(line) for line in (folder / "results.jsonl").read_text("utf-8").splitlines()):
+    for row in call.results():
         assert row["status"] == "finished" and set(row["ranking"]) <= {*facts.asked(row["prompt_id"]), "none"}
     assert any(note.startswith("Simulated") for note in report.notes)
