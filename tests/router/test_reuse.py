@@ -87,17 +87,8 @@ def test_only_what_is_new_is_asked_and_the_rest_is_marked(
     again = run("--prompts", str(tmp_path / "more.jsonl"), "--reuse", second, reps=3)
     assert asked(server) == [] and again.returncode == 0
     assert {row["taken_from"] for row in results(tmp_path)} == {first, second}, "who paid is kept"
-    compared = run_in(
-        tmp_path / "c",
-        "router",
-        "compare",
-        last(tmp_path),
-        second,
-        "--out",
-        tmp_path / "r",
-        "--config",
-        tmp_path / "s.toml",
-    )
+    settings = ("--out", tmp_path / "r", "--config", tmp_path / "s.toml")
+    compared = run_in(tmp_path / "c", "router", "compare", last(tmp_path), second, *settings)
     assert "no evidence of anything" in compared.stdout, compared.stdout + compared.stderr
 
 
@@ -156,9 +147,3 @@ def test_a_model_without_a_date_or_with_another_answering_is_asked_anew(
     path.write_text(path.read_text().replace(f'"resolved_model":"{MODEL}"', '"resolved_model":"m-2026-05-05"'), "utf-8")
     done = run("--reuse", "last")
     assert len(asked(server)) == 24 and "0 answers" in done.stderr
-
-
-@pytest.mark.slow
-def test_a_run_that_is_not_there_is_one_line(run: Run) -> None:
-    done = run("--reuse", "nowhere")
-    assert done.returncode == 2 and "there is no run 'nowhere'" in done.stderr

@@ -97,10 +97,6 @@ def test_a_dry_run_needs_no_key_asks_nothing_and_writes_nothing(
 
 REFUSED = {
     "no cap": (["--models", "openai:gpt-5-mini"], "give --max-runs or --max-budget-usd"),
-    "no price": (
-        ["--models", "openai:no-such-model-of-theirs", "--max-runs", "9"],
-        "no price is known for openai:no-such",
-    ),
     "unknown template": (["--template", "plam"], "there is no template 'plam'"),
     "no such run": (["--resume", "x"], "there is no run 'x'"),
     "both": (["--resume", "x", "--no-resume"], "--resume and --no-resume"),

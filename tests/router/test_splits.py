@@ -106,20 +106,11 @@ def test_new_prompts_fill_up_what_is_missing() -> None:
     assert Counter(each.split for each in assign([*old, *new]))["train"] == 10
 
 
-def test_a_family_follows_its_members() -> None:
-    found = assign([prompt("1", family="f", split="test"), prompt("2", family="f"), prompt("3", family="f")])
-    assert {each.split for each in found} == {"test"}
-
-
 def test_seeds_differ_and_are_fixed() -> None:
     prompts = collection(4, 5)
     assert where(assign(prompts, 1)) != where(assign(prompts, 2))
-    assert {name for name, split in where(assign(prompts, 1)).items() if split == "validation"} == {
-        "p0-3",
-        "p1-1",
-        "p2-1",
-        "p3-0",
-    }
+    validated = {name for name, split in where(assign(prompts, 1)).items() if split == "validation"}
+    assert validated == {"p0-3", "p1-1", "p2-1", "p3-0"}
 
 
 @pytest.mark.parametrize("shares", [{}, {"a": 0}, {"a": -1, "b": 2}, {"a": float("nan")}, {"a": float("inf")}])

@@ -34,7 +34,7 @@ from skill_health.router.instrument.planted import NAME
 from skill_health.router.plan.choices import RouterChoices, RouterOptions, choices
 from skill_health.router.plan.forecast import forecast_plan
 from skill_health.router.plan.plan import Questions, question_sizes
-from skill_health.router.plan.retrieval import Retrieval, retrieve
+from skill_health.router.plan.retrieval import retrieve
 from skill_health.router.records import Catalogue, ListedSkill, Prompt
 from skill_health.router.scores.judge import read_facts
 from skill_health.router.template import schema_size, size_of
@@ -297,11 +297,6 @@ def test_a_missing_extra_says_what_needs_none(monkeypatch: pytest.MonkeyPatch) -
     embedder.load_embedder.cache_clear()
 
 
-def test_a_retrieval_is_part_of_what_a_manifest_freezes() -> None:
-    frozen = Retrieval(2, "lexical", "description", {}, {"p": ("maps-work", "bees-work")}).freeze(Catalogue(SKILLS))
-    assert (frozen.k, frozen.shortlists["p"]) == (2, (1, 7))
-
-
 @pytest.mark.slow
 def test_a_manifest_that_was_edited_costs_figures_and_no_crash(
     call: TwoStages, capsys: pytest.CaptureFixture[str]
@@ -350,15 +345,3 @@ def test_a_sweep_takes_no_baseline_of_another_first_stage(call: TwoStages, capsy
     for k, found in ((2, True), (3, True), (2, False)):
         assert call(command="sweep", models="lexical", k=k) == 0
         assert ("the first" in capsys.readouterr().err) is found
-
-
-def test_the_simulated_router_is_asked_about_the_shortlist_too(call: TwoStages) -> None:
-    assert call(models="scripted:skill=1", k=3) in (0, 1)
-    folder = call.folder
-    report = read_report(folder)
-    facts = read_facts(convert_record(read_manifest(str(folder)), RouterManifest))
-    (model,) = report.models
-    assert model.kind == "simulated" and model.stages and model.stages.retrieved.n == 18
-    for row in call.results():
-        assert row["status"] == "finished" and set(row["ranking"]) <= {*facts.asked(row["prompt_id"]), "none"}
-    assert any(note.startswith("Simulated") for note in report.notes)
