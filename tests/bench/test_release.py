@@ -72,12 +72,8 @@ def test_hashes_cover_every_file_and_the_card_is_no_markup(run: Path, tmp_path: 
     listed = {line[66:] for line in (tmp_path / "out/SHA256SUMS").read_text("utf-8").splitlines()}
     assert listed == set(everything(tmp_path / "out")) - {"SHA256SUMS"}
     card = (tmp_path / "out/README.md").read_text("utf-8")
-    assert (
-        "<b>" not in card
-        and "a`b" not in card
-        and card.startswith("# Router run 20260301T000000Z")
-        and "\x1b" not in card
-    )
+    assert card.startswith("# Router run 20260301T000000Z")
+    assert "<b>" not in card and "a`b" not in card and "\x1b" not in card
 
 
 def test_the_same_run_gives_the_same_bytes(run: Path, tmp_path: Path) -> None:
@@ -100,22 +96,15 @@ def test_links_lead_nowhere(run: Path, tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_where_it_may_not_be(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    history = "history.jsonl"
     (tmp_path / "there").mkdir()
     with pytest.raises(UsageError, match="is there already"):
         write(run, tmp_path / "there")
+    wrong = [VerifiedFile("results.jsonl", 1, ("x",))]
+    where = (str(run), "history.jsonl", str(tmp_path / "out"), ABOUT)
     with pytest.raises(UsageError, match="does not follow from its raw files"):
-        write_release(
-            str(run), history, str(tmp_path / "out"), ABOUT, lambda place: [VerifiedFile("results.jsonl", 1, ("x",))]
-        )
+        write_release(*where, lambda place: wrong)
     with pytest.raises(UsageError, match="take that out of the skills or prompts"):
-        write_release(
-            str(run),
-            history,
-            str(tmp_path / "out"),
-            ABOUT,
-            lambda place: [] if place == str(run) else [VerifiedFile("a", 1, ("x",))],
-        )
+        write_release(*where, lambda place: [] if place == str(run) else wrong)
 
     def killed(*_: object) -> str:
         raise KeyboardInterrupt

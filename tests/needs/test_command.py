@@ -90,9 +90,6 @@ def test_a_link_out_of_the_repository_is_not_read(skills: Path, tmp_path_factory
     folder = skills / "skills" / "verse"
     (folder / "SKILL.md").write_text(SKILLS["verse"] + "\nRun `python go.py`.\n", "utf-8")
     (folder / "go.py").symlink_to(outside)
-    (own,) = [
-        each
-        for each in needs_of_collection(str(skills), discover(["."], Config(), str(skills)).entries)
-        if each.name == "verse"
-    ]
+    found = needs_of_collection(str(skills), discover(["."], Config(), str(skills)).entries)
+    (own,) = [each for each in found if each.name == "verse"]
     assert own.need("tools") is None

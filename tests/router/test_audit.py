@@ -45,45 +45,25 @@ def kinds(*prompts: Prompt) -> dict[str, str]:
     return {each.kind: each.severity for each in found(*prompts).remarks if each.kind != "few-nulls"}
 
 
+def both(text: str, other: str = "", **more: tuple[str, str]) -> tuple[Prompt, Prompt]:
+    """Two prompts that no skill is for; `more` has what each has in a field."""
+    one, two = ({name: each[at] for name, each in more.items()} for at in (0, 1))
+    return Prompt("1", text, None, **one), Prompt("2", other or text, None, **two)
+
+
+SALES = ("Draw monthly sales per region", "Draw monthly sales per region now")
 CASES: dict[str, tuple[tuple[Prompt, ...], dict[str, str]]] = {
     "nothing": ((Prompt("1", "Order these rows.", "list-sorting"),), {}),
     "a torn family": (
-        (
-            Prompt("1", "One.", "plotting", family="f", split="train"),
-            Prompt("2", "Two.", None, family="f", split="test"),
-        ),
+        both("One.", "Two.", family=("f", "f"), split=("train", "test")),
         {"family-spans-splits": "error"},
     ),
-    "a whole family": (
-        (
-            Prompt("1", "One.", "plotting", family="f", split="test"),
-            Prompt("2", "Two.", None, family="f", split="test"),
-        ),
-        {},
-    ),
-    "twice": ((Prompt("1", "Same text.", None), Prompt("2", "same  text", None)), {"duplicate": "warning"}),
-    "twice, once sealed": (
-        (Prompt("1", "Same text.", None, split="train"), Prompt("2", "same text", None, split="test")),
-        {"duplicate": "error"},
-    ),
-    "nearly twice": (
-        (Prompt("1", "Draw monthly sales per region", None), Prompt("2", "Draw monthly sales per region now", None)),
-        {"near-duplicate": "info"},
-    ),
-    "nearly twice, one family": (
-        (
-            Prompt("1", "Draw monthly sales per region", None, family="f"),
-            Prompt("2", "Draw monthly sales per region now", None, family="f"),
-        ),
-        {},
-    ),
-    "nearly twice, once sealed": (
-        (
-            Prompt("1", "Draw monthly sales per region", None, split="test"),
-            Prompt("2", "Draw monthly sales per region now", None, split="validation"),
-        ),
-        {"near-duplicate": "warning"},
-    ),
+    "a whole family": (both("One.", "Two.", family=("f", "f"), split=("test", "test")), {}),
+    "twice": (both("Same text.", "same  text"), {"duplicate": "warning"}),
+    "twice, once sealed": (both("Same text.", "same text", split=("train", "test")), {"duplicate": "error"}),
+    "nearly twice": (both(*SALES), {"near-duplicate": "info"}),
+    "nearly twice, one family": (both(*SALES, family=("f", "f")), {}),
+    "nearly twice, once sealed": (both(*SALES, split=("test", "validation")), {"near-duplicate": "warning"}),
     "accepted and rejected": (
         (Prompt("1", "One.", None, acceptable=("plotting",), rejected=("plotting",)),),
         {"acceptable-rejected": "error", "acceptable-none": "warning"},
@@ -163,17 +143,14 @@ SKILLS = {
     f"skills/{name}/SKILL.md": f"---\nname: {name}\ndescription: {text}\n---\n# {name}\n"
     for name, text in (("sorting", "Sorts lists."), ("plotting", "Draws charts."))
 }
-TEXTS = (
-    "Put these rows in order",
-    "Which city is first by size",
-    "A to Z please",
-    "Show this as bars",
-    "A curve of it",
-)
+TEXTS = {
+    "sorting": ("Put these rows in order", "Which city is first by size", "A to Z please"),
+    "plotting": ("Show this as bars", "A curve of it"),
+}
+ASKED = [(skill, text) for skill, texts in TEXTS.items() for text in texts]
 PROMPTS = "".join(
-    json.dumps({"prompt_id": f"p{n}", "prompt": text, "expected_primary_skill": "sorting" if n < 3 else "plotting"})
-    + "\n"
-    for n, text in enumerate(TEXTS)
+    json.dumps({"prompt_id": f"p{n}", "prompt": text, "expected_primary_skill": skill}) + "\n"
+    for n, (skill, text) in enumerate(ASKED)
 )
 
 
@@ -246,10 +223,8 @@ def test_nothing_is_written_over_a_torn_family_or_bad_records(write: Write) -> N
         assert result.return_value == FINDINGS
         assert f"is not written: {why}" in result.stderr
         assert not (root / "out.jsonl").exists()
-    assert (
-        call(root, "--prompts", root / "bad.jsonl", "--skip-bad", "--write-split", root / "out.jsonl").return_value
-        == CLEAN
-    )
+    skipping = call(root, "--prompts", root / "bad.jsonl", "--skip-bad", "--write-split", root / "out.jsonl")
+    assert skipping.return_value == CLEAN
 
 
 @pytest.mark.parametrize(
@@ -288,6 +263,5 @@ def test_our_rotten_fixtures_are_found_out(checkout: Path) -> None:
         ("registries/activation-cases.jsonl", 3),
         ("registries/prompts.jsonl", 5),
     ]
-    assert [
-        each.kind for each in audit(loaded.prompts, Catalogue(()), RuleLimits()).remarks if each.severity == "warning"
-    ][:1] == ["duplicate"]
+    remarks = audit(loaded.prompts, Catalogue(()), RuleLimits()).remarks
+    assert next(each.kind for each in remarks if each.severity == "warning") == "duplicate"

@@ -369,14 +369,8 @@ def test_groups_of_a_local_router_are_counted_together_over_what_they_were_selec
     parts = {"affected": ["p000", "p002"], "controls": ["p001", "p004"]}
     runs = made(later(base), after), made(base, before)
     for testable, fails in ((200, False), (99, True)):
-        found = values(
-            contrast(
-                *runs,
-                0.02,
-                parts,
-                SweepSelection(since="x", changed=(), affected=(), controls=(), of=testable, testable=testable),
-            )
-        )
+        swept = SweepSelection(since="x", changed=(), affected=(), controls=(), of=testable, testable=testable)
+        found = values(contrast(*runs, 0.02, parts, swept))
         assert [each["of"] for each in found["lost"]] == ([testable] if fails else [])
         assert not fails or (found["lost"][0]["lost"], found["lost"][0]["group"]) == (2, "all")
 

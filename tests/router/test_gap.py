@@ -33,16 +33,10 @@ def test_what_only_the_body_finds_is_named_with_the_words_that_are_lacking() -> 
         ("Is there a syslog?", None),
         ("duplicates", "not-listed"),
     )
-    gaps = description_gap(CATALOGUE, asked)
-    assert gaps == (
-        LabelGap(
-            skill="csv-cleaning",
-            prompts=3,
-            by_description=1,
-            by_body=3,
-            missed=(MissedPrompt(prompt_id="p0", instead=None), MissedPrompt(prompt_id="p1", instead="handoff-notes")),
-            words=("spreadsheet", "duplicates", "encodings", "dates"),
-        ),
+    missed = (MissedPrompt(prompt_id="p0", instead=None), MissedPrompt(prompt_id="p1", instead="handoff-notes"))
+    words = ("spreadsheet", "duplicates", "encodings", "dates")
+    assert description_gap(CATALOGUE, asked) == (
+        LabelGap(skill="csv-cleaning", prompts=3, by_description=1, by_body=3, missed=missed, words=words),
     )
 
 
@@ -63,10 +57,8 @@ def test_labels_that_say_nothing_and_no_prompts_make_no_gap() -> None:
 def test_many_words_are_cut_to_the_weightiest() -> None:
     words = [f"word{chr(97 + n)}" for n in range(20)]
     skill = ListedSkill("a", "Nothing.", body=f"{' '.join(words)} {words[-1]}")
-    found = description_gap(Catalogue((skill, ListedSkill("b", "Something."))), prompts((" ".join(words), "a")))[
-        0
-    ].words
-    assert found == (words[-1], *words[: MOST_WORDS - 1])
+    (gap,) = description_gap(Catalogue((skill, ListedSkill("b", "Something."))), prompts((" ".join(words), "a")))
+    assert gap.words == (words[-1], *words[: MOST_WORDS - 1])
 
 
 @given(st.randoms(use_true_random=False))

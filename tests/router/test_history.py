@@ -19,15 +19,10 @@ from skill_health.documents.router_report import RouterReport
 from skill_health.router.history import HISTORY, history_lines, record_run
 from skill_health.router.report import build_report
 
-CHECK = checked(
-    {
-        "planted": [
-            {"model": "maker:one", "trusted": True, "failed": False, "findings": []},
-            {"model": "scripted", "trusted": False, "failed": True, "findings": []},
-        ],
-        "finished": [],
-    }
-)
+VERDICTS = [
+    {"model": model, "trusted": good, "failed": not good} for model, good in (("maker:one", True), ("scripted", False))
+]
+CHECK = checked({"planted": VERDICTS, "finished": []})
 
 
 def made(**more: Any) -> tuple[RouterManifest, RouterReport]:

@@ -52,15 +52,9 @@ def test_without_sections_a_catalogue_lacks_only_what_they_say(write: Write) -> 
 
 def test_the_registry_comes_first_then_cases_then_queries_then_evals(write: Write) -> None:
     evals = '{"skill_name": "b", "evals": [{"id": 1, "prompt": "Do b."}]}'
-    root = write(
-        SKILLS
-        | {
-            "skills/b/evals/evals.json": evals,
-            "skills/a/evals/trigger-queries.json": QUERIES,
-            "activation-cases.jsonl": CASE,
-            "prompts.jsonl": PROMPTS,
-        }
-    )
+    labels = {"activation-cases.jsonl": CASE, "prompts.jsonl": PROMPTS}
+    beside = {"skills/b/evals/evals.json": evals, "skills/a/evals/trigger-queries.json": QUERIES}
+    root = write(SKILLS | beside | labels)
     assert ids(load_inputs([str(root)])) == ["p1", "p2", "p3"]
     (root / "prompts.jsonl").unlink()
     assert ids(load_inputs([str(root)])) == ["c1"]
@@ -110,13 +104,9 @@ def test_named_files_may_be_mapped(write: Write) -> None:
 
 
 def test_the_configured_source_is_read_whatever_its_format(write: Write) -> None:
-    root = write(
-        SKILLS
-        | {
-            "skill-health.toml": '[sources]\nprompts = ["labels.csv"]\n[router]\nlisting = "claude-code"\n',
-            "labels.csv": "query,skill,should_trigger\nx,a,true\n",
-        }
-    )
+    settings = '[sources]\nprompts = ["labels.csv"]\n[router]\nlisting = "claude-code"\n'
+    labels = "query,skill,should_trigger\nx,a,true\n"
+    root = write(SKILLS | {"skill-health.toml": settings, "labels.csv": labels})
     inputs = load_inputs([str(root)])
     assert [prompt.source for prompt in inputs.prompts] == ["labels.csv:2"]
     assert inputs.catalogue.listing == "claude-code"
@@ -230,16 +220,12 @@ def test_the_same_paths_are_looked_at(write: Write) -> None:
 
 @pytest.mark.slow
 def test_ignored_skills_and_copies_are_passed_over_as_they_are_now(write: Write) -> None:
-    root = write(
-        {
-            ".gitignore": "/pack/old/\n",
-            "pack/a/SKILL.md": md("a"),
-            "pack/a/run.py": "1",
-            "pack/copy/a/SKILL.md": md("a"),
-            "pack/copy/a/run.py": "1",
-            "pack/old/b/SKILL.md": md("b"),
-        }
-    )
+    copies = {
+        f"pack/{folder}/{name}": text
+        for folder in ("a", "copy/a")
+        for name, text in (("SKILL.md", md("a")), ("run.py", "1"))
+    }
+    root = write(copies | {".gitignore": "/pack/old/\n", "pack/old/b/SKILL.md": md("b")})
     (root / "pack" / "linked").symlink_to("a")
     git(root, "init", "-q")
     git(root, "add", "-Af")

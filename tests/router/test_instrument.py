@@ -462,10 +462,8 @@ def test_a_check_asks_six_questions_charges_them_and_closes() -> None:
 
 
 def test_a_format_failure_is_asked_again_once() -> None:
-    router, budget = (
-        Fake(lambda request: right(request) if request.attempt == 2 else Reply(text="Sure thing.")),
-        Budget(None, None),
-    )
+    router = Fake(lambda request: right(request) if request.attempt == 2 else Reply(text="Sure thing."))
+    budget = Budget(None, None)
     _, checked = check(router, budget)
     assert len(router.asked) == budget.attempts == 12
     assert checked.verdicts[0].trusted
@@ -476,12 +474,8 @@ def test_only_what_is_not_free_is_held_back() -> None:
     def wrong(request: RoutingRequest) -> Reply:
         return Reply(text=json.dumps({"ranking": ["skill-1"], "confidence": 1, "rationale": ""}), usage=Usage(1, 1))
 
-    for price, kind, blocked in (
-        (PAID, "provider", 1),
-        (None, "provider", 1),
-        (FREE, "provider", 0),
-        (FREE, "local", 0),
-    ):
+    prices = [(PAID, "provider", 1), (None, "provider", 1), (FREE, "provider", 0), (FREE, "local", 0)]
+    for price, kind, blocked in prices:
         plan, checked = check(Fake(wrong), Budget(None, None), price, kind)
         assert checked.verdicts[0].failed
         assert len(checked.blocking(plan)) == blocked
@@ -553,11 +547,8 @@ def cli(checkout: Path) -> Callable[..., tuple[int, str, str]]:
 @pytest.mark.slow
 def test_the_command(cli: Callable[..., tuple[int, str, str]]) -> None:
     code, out, err = cli("--models", "lexical:overlap,scripted:skill=1")
-    assert (code, out) == (
-        0,
-        "lexical:overlap: trusted (6 of 6 answered)\nscripted:skill=1: trusted (6 of 6 answered)\n",
-    )
-    assert err == ""
+    assert (code, err) == (0, "")
+    assert out == "lexical:overlap: trusted (6 of 6 answered)\nscripted:skill=1: trusted (6 of 6 answered)\n"
     code, out, _ = cli("--models", "scripted:skill=0", "--format", "json")
     record = json.loads(out)
     assert code == 1 and record["trusted"] == {"scripted:skill=0": False} and record["stop"] == ""

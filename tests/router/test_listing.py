@@ -29,13 +29,8 @@ def test_the_whole_collection_in_the_order_of_paths() -> None:
     assert first.names == ("a", "b", "c")
     assert {catalogue_digest(catalogue(order)) for order in permutations(skills)} == {catalogue_digest(first)}
     shown = first.shown[0]
-    assert (shown.text, shown.state, shown.description, shown.body, shown.path) == (
-        "Does a thing.",
-        "full",
-        "Does a thing.",
-        "# Title\n\nText.",
-        "skills/a/SKILL.md",
-    )
+    assert (shown.text, shown.state, shown.description) == ("Does a thing.", "full", "Does a thing.")
+    assert (shown.body, shown.path) == ("# Title\n\nText.", "skills/a/SKILL.md")
     assert listing_notes(skills, first) == ()
 
 
@@ -72,12 +67,8 @@ def test_skills_without_a_description_are_listed_by_name() -> None:
         parse_skill(b"---\nname: colon\ndescription: Writes notes: all of them\n---\n", "skills/x/SKILL.md"),
     ]
     found = catalogue(skills)
-    assert [(s.name, s.text) for s in found.shown] == [
-        ("blank", ""),
-        ("empty", ""),
-        ("plain", ""),
-        ("colon", "Writes notes: all of them"),
-    ]
+    assert found.names == ("blank", "empty", "plain", "colon")
+    assert [s.text for s in found.shown] == ["", "", "", "Writes notes: all of them"]
     assert listing_notes(skills, found) == (
         "blank, empty, plain: listed by name only: there is no description",
         "colon: listed with what could be read of broken YAML; hosts with a strict parser drop such a skill",
@@ -86,12 +77,8 @@ def test_skills_without_a_description_are_listed_by_name() -> None:
 
 def test_a_host_cuts_names_and_omits_as_the_simulator_says() -> None:
     skills = [skill(name, name * 30) for name in "abcd"]
-    for host in (
-        SMALL,
-        SMALL._replace(overflow="omit"),
-        SMALL._replace(overflow="shorten"),
-        SMALL._replace(skill_chars=9),
-    ):
+    for change in ({}, {"overflow": "omit"}, {"overflow": "shorten"}, {"skill_chars": 9}):
+        host = SMALL._replace(**change)
         found = catalogue(skills, "small", [host])
         states = {s.name: (s.state, len(s.text)) for s in (*found.shown, *found.omitted)}
         simulated = simulate([(name, name * 30) for name in "abcd"], host)

@@ -217,12 +217,8 @@ def test_the_hook_sees_a_renamed_plugin_and_takes_plain_names(
     assert main(["router", "hook"]) == 0
     out = capsys.readouterr().out
     assert "imessage:pair (removed)" in out and "phones:pair (added)" in out and "0 lost" in out
-    write(
-        {
-            "imessage/skills/pair/SKILL.md": md("pair", "Does it."),
-            "discord/skills/access/SKILL.md": md("access", "A phone."),
-        }
-    )
+    write({"imessage/skills/pair/SKILL.md": md("pair", "Does it.")})
+    write({"discord/skills/access/SKILL.md": md("access", "A phone.")})
     git(root, "add", "imessage/.claude-plugin/plugin.json")
     git(root, "commit", "-qm", "y")
     assert main(["router", "hook"]) == 1

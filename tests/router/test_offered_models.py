@@ -45,17 +45,10 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     monkeypatch.setenv("MADE_KEY", KEY)
 
     def run(protocol: str, url: str, *given: str, more: str = "") -> str:
-        lines = [
-            "[router.providers.here]",
-            f'protocol = "{protocol}"',
-            f'base-url = "{url}"',
-            'key-env = "MADE_KEY"',
-            more,
-        ]
-        (tmp_path / "skill-health.toml").write_text("\n".join(lines), encoding="utf-8")
-        assert (
-            group.main(["models", "--config", "skill-health.toml", *(given or ("here",))], standalone_mode=False) == 0
-        )
+        here = f'[router.providers.here]\nprotocol = "{protocol}"\nbase-url = "{url}"\nkey-env = "MADE_KEY"\n'
+        (tmp_path / "skill-health.toml").write_text(here + more, encoding="utf-8")
+        words = ["models", "--config", "skill-health.toml", *(given or ("here",))]
+        assert group.main(words, standalone_mode=False) == 0
         return capsys.readouterr().out
 
     return run

@@ -298,10 +298,7 @@ def test_a_damaged_run_is_not_mentioned_and_not_trusted(write: Write, damage: st
 def test_names_of_strangers_cannot_forge_what_is_printed() -> None:
     report = checked([0.9, 0.1], [0, FEW], run_id="20260515T120000Z-abc")
     model = only(report)
-    bad = msgspec.structs.replace(
-        model,
-        model="a\x1b[31m:b\n",
-        skills=tuple(msgspec.structs.replace(one, skill="s\x1b]0;\n") for one in model.skills),
-    )
+    skills = tuple(msgspec.structs.replace(one, skill="s\x1b]0;\n") for one in model.skills)
+    bad = msgspec.structs.replace(model, model="a\x1b[31m:b\n", skills=skills)
     text = check_text(msgspec.structs.replace(report, models=(bad,), notes=("\x1b[2J",)))
     assert "\x1b" not in text

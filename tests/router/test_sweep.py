@@ -150,10 +150,7 @@ def test_since_a_revision(repository: Path, run: Skill) -> None:
     for groups in by_model.values():
         affected, controls = groups["affected"], groups["controls"]
         assert (affected["prompts"], controls["prompts"]) == (4, 2)
-        assert [(flip["prompt_id"], flip["kind"]) for flip in affected["flips"]] == [
-            ("jam-2", "lost"),
-            ("none-2", "won"),
-        ]
+        assert {flip["prompt_id"]: flip["kind"] for flip in affected["flips"]} == {"jam-2": "lost", "none-2": "won"}
         assert (affected["better"], affected["worse"], affected["metrics"]["top1"]["moved"]) == (1, 1, 2)
         assert (controls["flips"], controls["metrics"]["top1"]["moved"]) == ([], 0)
     assert json.loads((folder / "comparison.json").read_text(encoding="utf-8")) == found
@@ -225,16 +222,8 @@ def test_a_scheduled_sweep_asks_everything(repository: Path, sweep: Skill) -> No
 
 @pytest.mark.slow
 def test_a_significant_loss_fails(repository: Path, here: Skill) -> None:
-    words = [
-        "boils fruit",
-        "fills jars",
-        "weighs sugar",
-        "boils the sugar",
-        "keep over winter",
-        "winter jars",
-        "fruit, sugar",
-    ]
-    words += ["boils sugar with fruit", "jars of fruit"]
+    words = ["boils fruit", "fills jars", "weighs sugar", "boils the sugar", "keep over winter", "winter jars"]
+    words += ["fruit, sugar", "boils sugar with fruit", "jars of fruit"]
     labels = [
         {"prompt_id": f"more-{n}", "prompt": f"It {each}.", "expected_primary_skill": "plum-jam"}
         for n, each in enumerate(words)
