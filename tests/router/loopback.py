@@ -73,6 +73,11 @@ class Reaction:
         return replace(self, **changes)
 
 
+def listed(seen: Seen) -> list[str]:
+    """The names that a question lists, in its order."""
+    return re.findall(r"(?m)^\d+\. (.+)$", seen.text)
+
+
 def ranking(*names: str, confidence: float = 0.9, rationale: str = "It fits.") -> str:
     """The text of a well-formed answer."""
     return json.dumps({"ranking": list(names), "confidence": confidence, "rationale": rationale})

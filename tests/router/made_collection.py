@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ from loopback import ranking
 
 from skill_health.router.instrument.planted import NAME
 
+Write = Callable[[Mapping[str, str]], Path]
+"""What the fixture `write` is."""
 TOPICS = ("invoices", "maps", "recipes")
 NULL = {"prompt_id": "p8", "prompt": "hello", "expected_primary_skill": None}
 
@@ -32,6 +34,11 @@ def labelled(
 
 SPLIT = [*labelled(2, split="train"), *labelled(6, nulls=(5,), split="test")[2:]]
 """Six prompts, two of them to train on, and one that no skill is for."""
+
+
+def md(name: str, description: str = "Does it.") -> str:
+    """A whole SKILL.md."""
+    return f"---\nname: {name}\ndescription: {description}\n---\n# {name}\n"
 
 
 def skill_files(topics: Sequence[str] = TOPICS) -> dict[str, str]:

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import random
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -103,6 +104,15 @@ def build_report(
 ) -> dict[str, Any]:
     """The report of a run, as JSON holds it."""
     return values(report_record(given, results, check, **more))
+
+
+def put_run(reports: Path, given: dict[str, Any], results: Sequence[RoutingResult]) -> Path:
+    """Write a run below a folder of reports; its folder."""
+    folder = reports / "router" / given["run_id"]
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text(json.dumps(given), "utf-8")
+    (folder / "results.jsonl").write_text("".join(json.dumps(values(one)) + "\n" for one in results), "utf-8")
+    return folder
 
 
 def values(record: Any) -> Any:

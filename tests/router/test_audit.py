@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
+from made_collection import Write
 
 from skill_health.bench.collection import read_skills
 from skill_health.config.settings import Config, RuleLimits
@@ -23,8 +23,6 @@ from skill_health.router.inputs import load_inputs
 from skill_health.router.prompts._api import Known
 from skill_health.router.prompts._load import load_prompts
 from skill_health.router.records import Catalogue, ListedSkill, Prompt
-
-Write = Callable[[Mapping[str, str]], Path]
 
 SORTING = "Sorts lists by date or by name. Use when the rows of a table are out of order."
 CATALOGUE = Catalogue(

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from made_runs import SKILLS, checked, frozen, manifest, prompt, replace, result, simulate, values
+from made_runs import SKILLS, checked, frozen, manifest, prompt, put_run, replace, result, simulate, values
 
 from skill_health.commands.router import command
 from skill_health.core.errors import UsageError
@@ -464,14 +464,6 @@ def test_the_order_of_results_does_not_matter(rng: random.Random) -> None:
     assert compare(made(later(base), after), made(base, before), 0.02) == expected
 
 
-def put(folder: Path, given: dict[str, Any], results: Sequence[RoutingResult]) -> None:
-    place = folder / "router" / given["run_id"]
-    place.mkdir(parents=True)
-    (place / "manifest.json").write_text(json.dumps(given), encoding="utf-8")
-    lines = (json.dumps(values(each)) for each in results)
-    (place / "results.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-
-
 @pytest.mark.slow
 def test_two_models_of_one_run_or_of_two_are_compared_prompt_by_prompt() -> None:
     """The figures are those of the same answers given under one name."""
@@ -511,7 +503,7 @@ def test_of_a_local_router_and_a_model_the_difference_is_chance() -> None:
 def test_the_command_needs_something_to_compare_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     base = manifest(prompts(40), models=["maker:one", "maker:two"])
-    put(tmp_path, base, simulate(base, {"maker:one": right(0.9), "maker:two": right(0.9)}, seed=1))
+    put_run(tmp_path, base, simulate(base, {"maker:one": right(0.9), "maker:two": right(0.9)}, seed=1))
 
     def call(*more: str) -> Any:
         arguments = ["compare", "20260515T120000Z-abc", *more, "--out", str(tmp_path)]
@@ -527,8 +519,8 @@ def test_the_command_needs_something_to_compare_with(tmp_path: Path, monkeypatch
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format_: str, begins: str) -> None:
     monkeypatch.chdir(tmp_path)
     base = manifest(prompts(40))
-    put(tmp_path, base, simulate(base, {"maker:one": right(0.95)}, seed=1))
-    put(tmp_path, later(base), simulate(later(base), {"maker:one": right(0.4)}, seed=2))
+    put_run(tmp_path, base, simulate(base, {"maker:one": right(0.95)}, seed=1))
+    put_run(tmp_path, later(base), simulate(later(base), {"maker:one": right(0.4)}, seed=2))
 
     def call(*more: str) -> Any:
         arguments = ["compare", *more, "--out", str(tmp_path), "--format", format_]

@@ -13,7 +13,7 @@ import pytest
 from callers import KEY, KEY_ENV
 from hypothesis import given
 from hypothesis import strategies as st
-from loopback import Loopback, Seen, answer, failure, ranking
+from loopback import Loopback, Seen, answer, failure, listed, ranking
 
 from skill_health.commands.router import command as group
 from skill_health.core.errors import AbortedError, UsageError
@@ -78,10 +78,6 @@ def test_a_host_lists_a_small_library_more_fully() -> None:
     assert sum(skill.state == "full" for skill in large.shown) < 30
     with pytest.raises(UsageError, match="there is no listing 'tiny'"):
         nested_libraries(whole, PROMPTS, [4], 1, [])
-
-
-def listed(seen: Seen) -> list[str]:
-    return re.findall(r"(?m)^\d+\. (\S+)$", seen.text)
 
 
 def oracle(seen: Seen) -> str:

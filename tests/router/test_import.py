@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -11,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
+from made_collection import Write
 from made_runs import values
 
 from skill_health.commands.router import command
@@ -29,7 +29,6 @@ from skill_health.router.published import (
 from skill_health.router.records import Catalogue, ListedSkill, Prompt
 from skill_health.router.runs import load_run
 
-Write = Callable[[Mapping[str, str]], Path]
 NAMES = ("alpha", "beta", "gamma")
 CATALOGUE = Catalogue(tuple(ListedSkill(name, f"Does {name}.", path=f"skills/{name}/SKILL.md") for name in NAMES))
 SEED = 7

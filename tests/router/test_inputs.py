@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from made_collection import commit, git
+from made_collection import Write, commit, git, md
 
 from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError
 from skill_health.router.inputs import RouterInputs, catalogue_at, load_inputs, load_listing
 from skill_health.router.listing import catalogue_digest, collection_at
-
-Write = Callable[[Mapping[str, str]], Path]
-
-
-def md(name: str, description: str = "Does it.") -> str:
-    return f"---\nname: {name}\ndescription: {description}\n---\n# {name}\n"
 
 
 def plan(*records: tuple[str, str | None, str]) -> str:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_collection import commit
+from made_collection import Write, commit
 from scipy.stats import zscore
 
 from skill_health.config.settings import Config
@@ -22,8 +20,6 @@ from skill_health.router.lexicon.fields import read_fields, sections_of
 from skill_health.router.lexicon.search import DEFAULT, PIVOTED, FieldSearch, fuse, rescale, standardise
 from skill_health.router.lexicon.term_index import TermIndex
 from skill_health.router.records import ListedSkill
-
-Write = Callable[[Mapping[str, str]], Path]
 
 CLAUSES = [
     ("Sorts lists. Use when order is lost.", "Sorts lists. Use when order is lost."),

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
 from itertools import permutations
-from pathlib import Path
 
 import pytest
-from made_collection import commit, git
+from made_collection import Write, commit, git, md
 
 from skill_health.bench.collection import name_skills
 from skill_health.cli import main
@@ -18,12 +16,6 @@ from skill_health.discovery.plugins import Plugins
 from skill_health.router.inputs import RouterInputs, catalogue_at, load_inputs
 from skill_health.skill.model import Skill
 from skill_health.skill.parse import parse_skill
-
-Write = Callable[[Mapping[str, str]], Path]
-
-
-def md(name: str, description: str) -> str:
-    return f"---\nname: {name}\ndescription: {description}\n---\n# {name}\n"
 
 
 def prompts(*labels: str | None) -> str:

@@ -17,7 +17,19 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
-from made_runs import SKILLS, checked, frozen, manifest, prompt, replace, report_record, result, simulate, values
+from made_runs import (
+    SKILLS,
+    checked,
+    frozen,
+    manifest,
+    prompt,
+    put_run,
+    replace,
+    report_record,
+    result,
+    simulate,
+    values,
+)
 from markdown_it import MarkdownIt
 from msgspec.structs import asdict
 
@@ -355,14 +367,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for day, first in ((1, "beta"), (2, "alpha")):
         run_id = f"2026010{day}T000000Z-x"
-        given_ = manifest(
-            [prompt("p1", "alpha"), prompt("p2", None)], run_id=run_id, created=f"2026-01-0{day}T00:00:00Z"
-        )
-        run = tmp_path / "reports" / "router" / run_id
-        run.mkdir(parents=True)
-        (run / "manifest.json").write_text(json.dumps(given_), encoding="utf-8")
-        lines = [json.dumps(values(each)) + "\n" for each in (result("p1", [first]), result("p2", [NONE]))]
-        (run / "results.jsonl").write_text("".join(lines), encoding="utf-8")
+        asked = [prompt("p1", "alpha"), prompt("p2", None)]
+        given_ = manifest(asked, run_id=run_id, created=f"2026-01-0{day}T00:00:00Z")
+        put_run(tmp_path / "reports", given_, [result("p1", [first]), result("p2", [NONE])])
     (tmp_path / "reports" / "router" / "20260103T000000Z-torn").mkdir()
     return tmp_path
 

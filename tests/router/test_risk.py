@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from made_collection import Write
 from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import mannwhitneyu
@@ -28,8 +28,6 @@ from skill_health.router.lexicon import routability
 from skill_health.router.lexicon.routability import LONGEST, PASSAGES, passages_of, read_features
 from skill_health.router.records import Catalogue, ListedSkill
 from skill_health.router.risk.assess import ALONE, SILENT, assess_risk, load_model, logistic, risk_text
-
-Write = Callable[[Mapping[str, str]], Path]
 
 CHARTS = ListedSkill(
     "charts", "Draws charts from tables. Use when numbers should be seen.", path="charts/SKILL.md",

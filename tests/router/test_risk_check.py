@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,9 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from made_collection import Write
 from made_runs import checked as checked_
-from made_runs import frozen, manifest, prompt, result, values
+from made_runs import frozen, manifest, prompt, put_run, result, values
 from scipy.stats import mannwhitneyu
 from statsmodels.stats.proportion import proportion_confint
 
@@ -31,7 +32,6 @@ from skill_health.router.runs import RouterRun
 from skill_health.router.scores.judge import read_facts
 from skill_health.router.scores.skills import FEW, skills
 
-Write = Callable[[Mapping[str, str]], Path]
 MODEL = "maker:one"
 
 
@@ -214,13 +214,6 @@ def test_an_imported_run_may_lack_calls_which_is_said() -> None:
     assert only(report).too_few_prompts == 1
 
 
-def put(root: Path, given: dict[str, Any], results: Sequence[RoutingResult]) -> None:
-    folder = root / "reports" / "router" / given["run_id"]
-    folder.mkdir(parents=True)
-    (folder / "manifest.json").write_text(json.dumps(values(frozen(given))), "utf-8")
-    (folder / "results.jsonl").write_text("".join(json.dumps(values(one)) + "\n" for one in results), "utf-8")
-
-
 def files(catalogue: Sequence[ListedSkill]) -> dict[str, str]:
     skills_ = {one.path: f"---\nname: {one.name}\ndescription: {one.text}\n---\n\n{one.body}\n" for one in catalogue}
     return {**skills_, "skill-health.toml": ""}
@@ -232,7 +225,7 @@ def risk(*arguments: str) -> Result:
 
 def test_the_command_prints_both_forms(write: Write) -> None:
     root = write(files(listed(3)))
-    put(root, *asked(Catalogue(listed(3)).names, [0, FEW, FEW]))
+    put_run(root / "reports", *asked(Catalogue(listed(3)).names, [0, FEW, FEW]))
     done = risk(str(root), "--against", "last", "--format", "json")
     assert (done.return_value, done.exception) == (CLEAN, None)
     data = json.loads(done.output)
@@ -249,7 +242,7 @@ def test_the_command_prints_both_forms(write: Write) -> None:
 def test_a_run_of_a_real_model_on_this_listing_is_mentioned(write: Write) -> None:
     root = write(files(listed(2)))
     assert "--against" not in risk(str(root)).output
-    put(root, *asked(Catalogue(listed(2)).names, [0, FEW]))
+    put_run(root / "reports", *asked(Catalogue(listed(2)).names, [0, FEW]))
     said = f"{MODEL} was asked about this very listing: --against 20260515T120000Z-abc says"
     assert said in risk(str(root)).output
     assert said in json.loads(risk(str(root), "--format", "json").output)["notes"][0]
@@ -289,7 +282,7 @@ def test_a_run_of_the_plan_s_runner_that_was_imported(write: Write, tmp_path: Pa
 def test_a_damaged_run_is_not_mentioned_and_not_trusted(write: Write, damage: str) -> None:
     root = write(files(listed(2)))
     given, results = asked(Catalogue(listed(2)).names, [0, FEW])
-    put(root, given, results)
+    put_run(root / "reports", given, results)
     (root / "reports" / "router" / given["run_id"] / damage).write_text("\x00[[[\n", "utf-8")
     assert risk(str(root)).return_value == CLEAN and "--against" not in risk(str(root)).output
     assert isinstance(risk(str(root), "--against", given["run_id"]).exception, UsageError)

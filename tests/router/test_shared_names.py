@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import permutations
-from pathlib import Path
 
 import pytest
 from callers import KEY, KEY_ENV
 from hypothesis import given
 from hypothesis import strategies as st
-from loopback import Loopback, Seen, answer, ranking
+from loopback import Loopback, Seen, answer, listed, ranking
+from made_collection import Write, md
 
 from skill_health.bench.collection import name_skills
 from skill_health.commands.router import command as group
@@ -27,13 +26,6 @@ from skill_health.router.listing import shared_names, sole_names
 from skill_health.router.records import ListedSkill
 from skill_health.rules.routing._groups import name_key
 from skill_health.skill.parse import parse_skill
-
-Write = Callable[[Mapping[str, str]], Path]
-
-
-def md(name: str, description: str) -> str:
-    return f"---\nname: {name}\ndescription: {description}\n---\n# {name}\n"
-
 
 FILES = {
     "apps/web/deploy/SKILL.md": md("deploy", "Ships the web site."),
@@ -95,10 +87,6 @@ def test_spellings_of_one_name_share_it() -> None:
     assert shared_names(skills) == {"Deploy": ("0:x", "1:x"), "deploy": ("0:x", "1:x")}
     assert sole_names(skills) == {"tidy": "2:x"}
     assert name_key("Deploy") == name_key("deploy")
-
-
-def listed(seen: Seen) -> list[str]:
-    return re.findall(r"(?m)^\d+\. (.+)$", seen.text)
 
 
 def right(seen: Seen) -> str:

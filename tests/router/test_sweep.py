@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from made_collection import commit
-from made_runs import frozen, manifest, prompt, replace, result, values
+from made_collection import Write, commit
+from made_runs import frozen, manifest, prompt, put_run, replace, result, values
 
 from skill_health.bench.run_folder import REPORTS
 from skill_health.cli import main
@@ -32,7 +32,6 @@ from skill_health.router.scores.judge import read_facts
 from skill_health.router.template import load_template
 
 Skill = Callable[..., "subprocess.CompletedProcess[str]"]
-Write = Callable[[Mapping[str, str]], Path]
 
 DESCRIPTIONS = {
     "plum-jam": "Cooks plum jam: weighs sugar, boils fruit, fills jars. Use when plums have to keep over winter.",
@@ -443,11 +442,7 @@ def put(reports: Path, name: str, **more: Any) -> dict[str, Any]:
         skill["text"] = skill["description"] = DESCRIPTIONS[skill["name"]]
     found |= {"run_id": name} | more
     found["template"]["digest"] = load_template("none").digest
-    folder = reports / "router" / name
-    folder.mkdir(parents=True)
-    (folder / "manifest.json").write_text(json.dumps(found), encoding="utf-8")
-    line = json.dumps(values(result("jam-1", ["plum-jam"], "openai:gpt-x")))
-    (folder / "results.jsonl").write_text(line + "\n", encoding="utf-8")
+    put_run(reports, found, [result("jam-1", ["plum-jam"], "openai:gpt-x")])
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -14,7 +13,7 @@ import pytest
 from callers import KEY, KEY_ENV
 from hypothesis import given
 from hypothesis import strategies as st
-from loopback import PROTOCOLS, Loopback, Seen, answer, ranking
+from loopback import PROTOCOLS, Loopback, Seen, answer, listed, ranking
 from made_collection import the_run
 from nursery import rows
 from scipy.stats import binomtest
@@ -108,10 +107,6 @@ def test_the_best_of_a_shortlist_cannot_be_told_from_its_place() -> None:
     places = [questions.order(call).index(f"{call.prompt.expected}") for call in plan.calls()]
     for place in range(4):
         assert binomtest(places.count(place), len(places), 0.25).pvalue > 1e-4
-
-
-def listed(seen: Seen) -> list[str]:
-    return re.findall(r"(?m)^\d+\. (\S+)$", seen.text)
 
 
 def oracle(seen: Seen) -> str:
