@@ -605,14 +605,8 @@ def test_whatever_is_read_is_a_value_of_ours_and_its_paths_stay_below_the_server
 
 
 def test_ids_are_what_every_provider_takes_and_no_two_alike() -> None:
-    keys: list[tuple[str | int, ...]] = [
-        ("p", "m", 0),
-        ("p", "m", 1),
-        ("p|m", 0),
-        ("p", "m|0"),
-        ("\ud800é" * 500, "m", 0),
-        ('p"', "m", 0),
-    ]
+    keys: list[tuple[str | int, ...]] = [("p", "m", 0), ("p", "m", 1), ("p|m", 0), ("p", "m|0")]
+    keys += [("\ud800é" * 500, "m", 0), ('p"', "m", 0)]
     ids = {custom_id(name, key, number) for name in ("a", "b") for key in keys for number in (1, 2)}
     assert len(ids) == 2 * len(keys) * 2
     assert all(re.fullmatch("[0-9a-f]{32}", each) for each in ids)

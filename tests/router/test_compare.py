@@ -572,13 +572,8 @@ def test_nothing_of_a_run_is_markup_or_control() -> None:
 
 
 def test_blocks() -> None:
-    blocks = [
-        TitleBlock("T", 1),
-        Sentence("S", strong=True),
-        Items(["a", "b", "c"], most=2),
-        Items([]),
-        Table(["", "n"], [["x", "10"]]),
-    ]
+    items = [Items(["a", "b", "c"], most=2), Items([])]
+    blocks = [TitleBlock("T", 1), Sentence("S", strong=True), *items, Table(["", "n"], [["x", "10"]])]
     assert as_text(blocks) == "T\nS\n  a\n  b\n  and 1 more\n      n\n  x  10\n"
     long = Table(["a"], [["1"], ["2"], ["3"]], most=1)
     assert as_text([long]) == "  a\n  1\n  and 2 more\n"

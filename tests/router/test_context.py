@@ -42,9 +42,8 @@ def run(write: Callable[[Mapping[str, str]], Path], monkeypatch: pytest.MonkeyPa
 def test_a_question_that_does_not_fit_is_refused_before_any_forecast(
     run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(
-        UsageError, match=r"local:m takes 8,000 tokens, but the longest question has about 10,\d{3}, and"
-    ):
+    said = r"local:m takes 8,000 tokens, but the longest question has about 10,\d{3}, and"
+    with pytest.raises(UsageError, match=said):
         run(8000)
     assert "$" not in capsys.readouterr().err
 
@@ -88,9 +87,7 @@ def many(root: Path) -> None:
 def test_a_refusal_says_what_hosts_list_and_what_two_stages_cost(run: Run) -> None:
     many(Path.cwd())
     for n in (0, 1):
-        (Path.cwd() / "skills" / f"post-{n}" / "SKILL.md").write_text(
-            "---\nname: post-0\ndescription: P.\n---\n", "utf-8"
-        )
+        Path(f"skills/post-{n}/SKILL.md").write_text("---\nname: post-0\ndescription: P.\n---\n", "utf-8")
     told = "claude-code lists .* whole, .* by name only; codex lists .*; copilot-cli lists .* not at all"
     with pytest.raises(UsageError) as caught:
         run(8000)

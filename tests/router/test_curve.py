@@ -51,9 +51,7 @@ def test_libraries_are_nested_and_keep_what_prompts_are_about(
 
 
 def test_the_seed_draws_the_others() -> None:
-    drawn = {
-        frozenset(nested_libraries(Catalogue(SKILLS), PROMPTS, [8], seed)[0].names) for seed in range(20)
-    }  # fmt: skip
+    drawn = {frozenset(nested_libraries(Catalogue(SKILLS), PROMPTS, [8], seed)[0].names) for seed in range(20)}
     assert len(drawn) > 15
 
 
@@ -199,10 +197,8 @@ def test_a_dry_run_asks_nothing_and_writes_nothing(
 
 @pytest.mark.slow
 def test_two_stages_have_a_curve_with_both(collection: Path, server: Loopback) -> None:
-    assert (
-        curve("--max-runs", "100", "--sizes", "4,24", "--retrieve", "3", "--retriever", "lexical", models="local:m")
-        == 0
-    )
+    two = ("--retrieve", "3", "--retriever", "lexical")
+    assert curve("--max-runs", "100", "--sizes", "4,24", *two, models="local:m") == 0
     found = saved(collection)
     assert (found.retrieve, found.retriever) == (3, "lexical")
     for point in found.models[0].points:

@@ -140,18 +140,10 @@ def test_what_an_error_means(kind: str, status: int, data: Any) -> None:
     assert found.message.startswith(f"answered {status}")
 
 
+TOLD = st.sampled_from("error message code type details violations @type retryDelay reason".split())
 ANY = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(
-            st.sampled_from(
-                ["error", "message", "code", "type", "details", "violations", "@type", "retryDelay", "reason"]
-            ),
-            inner,
-            max_size=5,
-        )
-    ),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TOLD, inner, max_size=5),
     max_leaves=20,
 )
 

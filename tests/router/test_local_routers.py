@@ -26,15 +26,12 @@ from skill_health.router.run.outcome import read_answer
 LEXICAL = ("lexical", "lexical:bm25", "lexical:overlap", "lexical:tfidf")
 ALL = (*LEXICAL, "embed:minilm", "hybrid")
 
-SKILLS = (
-    ListedSkill(
-        "csv-cleaning", "Cleans delimited files: mixed dates, broken encoding, doubled rows.", body="Profile the table."
-    ),
-    ListedSkill(
-        "log-triage", "Reads server logs to find the first error of an outage.", body="Grep the syslog by request."
-    ),
-    ListedSkill("bisect-hunting", "Finds the commit that broke a test by halving the history.", body="Run git bisect."),
-)
+TEXTS = {
+    "csv-cleaning": ("Cleans delimited files: mixed dates, broken encoding, doubled rows.", "Profile the table."),
+    "log-triage": ("Reads server logs to find the first error of an outage.", "Grep the syslog by request."),
+    "bisect-hunting": ("Finds the commit that broke a test by halving the history.", "Run git bisect."),
+}
+SKILLS = tuple(ListedSkill(name, text, body=body) for name, (text, body) in TEXTS.items())
 PROMPTS = {
     "csv-cleaning": "This export has doubled rows and broken encoding.",
     "log-triage": "Which error came first in the server logs of the outage?",
@@ -139,9 +136,8 @@ def test_a_higher_threshold_abstains_more_and_is_ignored_where_a_skill_must_be_n
     assert strict.describe()["threshold_note"] == "given"
     assert ask(free, text)["ranking"][0] == "log-triage"
     answer = ask(strict, text)
-    assert (
-        answer["ranking"] == [NONE] and 0.5 < answer["confidence"] < 1 and "below the threshold" in answer["rationale"]
-    )
+    assert answer["ranking"] == [NONE] and 0.5 < answer["confidence"] < 1
+    assert "below the threshold" in answer["rationale"]
     assert ask(replace(strict, none_allowed=False), text)["ranking"][0] == "log-triage"
 
 
@@ -193,9 +189,8 @@ def test_tfidf_is_the_cosine_and_unknown_words_lower_it() -> None:
 
 def test_the_rationale_names_scores_and_common_words() -> None:
     rationale = ask(opened("lexical:tfidf"), PROMPTS["csv-cleaning"])["rationale"]
-    assert rationale.startswith("csv-cleaning scores 0.") and rationale.endswith(
-        "shares doubled, rows, broken, encoding"
-    )
+    assert rationale.startswith("csv-cleaning scores 0.")
+    assert rationale.endswith("shares doubled, rows, broken, encoding")
 
 
 def test_an_embedding_finds_what_no_word_says() -> None:

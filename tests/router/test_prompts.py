@@ -247,12 +247,8 @@ def test_a_bad_record_is_one_clear_line(raw: bytes | str, wanted: str) -> None:
 
 
 def test_what_is_good_beside_a_bad_record_is_read() -> None:
-    raw = (
-        lines(PLAN, PLAN | {"prompt_id": "p2", "prompt": "Plot."})
-        + b"garbage\n"
-        + lines(PLAN | {"prompt_id": "p3", "prompt": "c"})
-    )
-    loaded = read(raw)
+    two, three = PLAN | {"prompt_id": "p2", "prompt": "Plot."}, PLAN | {"prompt_id": "p3", "prompt": "c"}
+    loaded = read(lines(PLAN, two) + b"garbage\n" + lines(three))
     assert [prompt.prompt_id for prompt in loaded.prompts] == ["p1", "p2", "p3"]
     assert [problem.line for problem in loaded.problems] == [3]
     csv = read('query,skill,should_trigger\n"a"b,sorting,true\nc,sorting,true\n')
@@ -345,9 +341,8 @@ def test_files_and_folders_are_found(tmp_path: Path) -> None:
     ]
     assert loaded.problems == ()
     assert "skills/sorting/evals/evals.json: passed over, because it holds no labelled prompts" in loaded.notes
-    assert problem_line(load_prompts([str(skill / "evals" / "evals.json")], KNOWN).problems[0]).startswith(
-        "evals.json:1: "
-    )
+    (problem,) = load_prompts([str(skill / "evals" / "evals.json")], KNOWN).problems
+    assert problem_line(problem).startswith("evals.json:1: ")
 
 
 def test_a_path_that_is_not_there_is_the_users_mistake(tmp_path: Path) -> None:
@@ -358,9 +353,8 @@ def test_a_path_that_is_not_there_is_the_users_mistake(tmp_path: Path) -> None:
 
 
 def test_many_files_are_counted_and_not_named() -> None:
-    files = [
-        PromptFile(f"{n}.json", b'[{"query": "q%d", "skill": "sorting", "should_trigger": true}]' % n) for n in range(9)
-    ]
+    row = b'[{"query": "q%d", "skill": "sorting", "should_trigger": true}]'
+    files = [PromptFile(f"{n}.json", row % n) for n in range(9)]
     assert read_prompts(files, KNOWN).notes == ("9 files: trigger queries, 9 read",)
 
 

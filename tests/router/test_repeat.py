@@ -110,9 +110,7 @@ def test_a_run_outside_git_or_of_another_version_says_so(collection: Path) -> No
     with pytest.raises(UsageError, match=r"It was made by version 0\.0\.1"):
         again(first)
     path.write_text(json.dumps(manifest | {"commit": None, "dirty": None}), encoding="utf-8")
-    (collection / "skills/maps-work/SKILL.md").write_text(
-        "---\nname: maps-work\ndescription: X.\n---\n", encoding="utf-8"
-    )
+    (collection / "skills/maps-work/SKILL.md").write_text("---\nname: maps-work\ndescription: X.\n---\n", "utf-8")
     with pytest.raises(UsageError, match="made outside of git"):
         again(first)
 

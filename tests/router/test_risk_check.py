@@ -137,12 +137,9 @@ def test_a_skill_is_lost_where_the_report_of_the_run_says_so() -> None:
     catalogue = Catalogue(listed(2))
     prompts = [prompt(f"{name}-{nth}", name) for name in catalogue.names for nth in range(6)]
     given = manifest(prompts, [{"spec": MODEL, "replications": 2}], catalogue.names, replications=2)
+    right = {one.prompt_id: ("s00",) for one in prompts[:3]}
     results = [
-        result(
-            one.prompt_id, (str(one.expected),) if nth < 3 and one.expected == "s00" else (), replication=replication
-        )
-        for nth, one in enumerate(prompts)
-        for replication in range(2)
+        result(one.prompt_id, right.get(one.prompt_id, ()), replication=at) for one in prompts for at in range(2)
     ]
     run = read(given, results)
     model = only(check_risk(rated(catalogue, [0.2, 0.3]), catalogue, run))

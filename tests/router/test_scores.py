@@ -26,15 +26,8 @@ from skill_health.router.scores.skills import matrix, pairs
 from skill_health.stats.hypothesis_tests import group_permutation_test
 
 MODELS = ("maker:one", "maker:two")
-STATUSES = [
-    *["finished"] * 6,
-    "format_failure",
-    "refusal",
-    "truncated",
-    "provider_error",
-    "model_unavailable",
-    "cancelled",
-]
+FAILED = ("format_failure", "refusal", "truncated", "provider_error", "model_unavailable", "cancelled")
+STATUSES = [*["finished"] * 6, *FAILED]
 
 
 def sheet_of(given: dict[str, Any], results: list[RoutingResult]) -> Any:
@@ -279,10 +272,8 @@ def test_paraphrases_and_replications_are_one_observation() -> None:
 
 def test_results_that_are_not_of_the_run_are_left_out_and_said() -> None:
     given_ = manifest([prompt("p1", "alpha")])
-    report = build_report(
-        given_,
-        [result("p1", ["alpha"]), result("p1", ["beta"]), result("p9", ["beta"]), result("p1", ["b"], "who:knows")],
-    )
+    others = [result("p1", ["beta"]), result("p9", ["beta"]), result("p1", ["b"], "who:knows")]
+    report = build_report(given_, [result("p1", ["alpha"]), *others])
     assert model_of(report)["metrics"]["top1"]["value"] == 1.0
     assert any(note.startswith("Left out were 3 results that are second ones") for note in report["notes"])
 
@@ -479,11 +470,8 @@ def test_cost_and_time_where_they_are_known() -> None:
 def test_drilldown_quotes_in_bounds_and_says_what_was_cut() -> None:
     long = "word " * 400
     given_ = manifest([prompt("p1", "alpha", text=long, reason=long)])
-    given_["catalogue"][0] |= {
-        "state": "truncated",
-        "text": "Handles alpha",
-        "description": "Handles alpha\n things when asked.",
-    }
+    whole = "Handles alpha\n things when asked."
+    given_["catalogue"][0] |= {"state": "truncated", "text": "Handles alpha", "description": whole}
     report = build_report(given_, [result("p1", ["beta"], rationale=long)])
     (found,) = report["prompts"]
     assert len(found["text"]) == 400 and found["text"].endswith("…")
@@ -494,10 +482,8 @@ def test_drilldown_quotes_in_bounds_and_says_what_was_cut() -> None:
 
 def test_prompts_that_were_filled_from_templates_are_said() -> None:
     filled = [prompt("p1", "alpha", tags=("from-template",)), prompt("p2", None, tags=("near-miss", "from-template"))]
-    for prompts, said in (
-        (filled, "2 of 2 prompts come from"),
-        ([filled[0], prompt("p3", "beta")], "1 of 2 prompts comes from"),
-    ):
+    some = [filled[0], prompt("p3", "beta")]
+    for prompts, said in ((filled, "2 of 2 prompts come from"), (some, "1 of 2 prompts comes from")):
         report = build_report(manifest(prompts), [result(each.prompt_id, ["alpha"]) for each in prompts])
         (note,) = [note for note in report["notes"] if "templates" in note]
         assert note.startswith(said)
@@ -506,11 +492,8 @@ def test_prompts_that_were_filled_from_templates_are_said() -> None:
 
 
 def test_splits_simulation_and_tuning_are_said() -> None:
-    prompts = [
-        prompt("p1", "alpha", split="train"),
-        prompt("p2", "beta", split="test"),
-        prompt("p3", None, split="test"),
-    ]
+    labels = (("alpha", "train"), ("beta", "test"), (None, "test"))
+    prompts = [prompt(f"p{n}", expected, split=split) for n, (expected, split) in enumerate(labels, 1)]
     tuned = {"threshold": 1.5, "train_prompts": 7, "train_right": 6}
     models = [
         {"spec": "lexical:bm25", "kind": "local", "settings": tuned},
@@ -520,10 +503,8 @@ def test_splits_simulation_and_tuning_are_said() -> None:
     results = [result(each.prompt_id, ["alpha"], str(model["spec"])) for each in prompts for model in models]
     report = build_report(manifest(prompts, models), results)
     splits = model_of(report, "scripted")["splits"]
-    assert [(split["split"], split["prompts"], split["top1"]["value"]) for split in splits] == [
-        ("test", 2, 0.0),
-        ("train", 1, 1.0),
-    ]
+    told = {split["split"]: (split["prompts"], split["top1"]["value"]) for split in splits}
+    assert told == {"test": (2, 0.0), "train": (1, 1.0)}
     assert [note for note in report["notes"] if "threshold" in note] == [
         "lexical:bm25, lexical:tfidf: the threshold was chosen on 7 train prompts that are among these; --split test gives "
         "an untouched figure."
@@ -633,10 +614,8 @@ def test_orders_that_cannot_be_made_again_are_no_evidence_of_bias() -> None:
     foreign = model_of(build_report(given_ | {"seed": None, "imported": True}, results))["position"]["tv"]
     assert foreign["value"] is None and "cannot be made again" in foreign["note"]
     local = model_of(build_report(given_ | {"models": [given_["models"][0] | {"kind": "local"}]}, results))["position"]
-    assert (
-        local["tv"]["value"] is local["slope"]["value"] is None
-        and "does not depend on the order" in local["tv"]["note"]
-    )
+    assert local["tv"]["value"] is local["slope"]["value"] is None
+    assert "does not depend on the order" in local["tv"]["note"]
 
 
 @pytest.mark.slow

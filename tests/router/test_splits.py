@@ -28,17 +28,10 @@ def collection(classes: int, each: int) -> list[Prompt]:
     return [prompt(f"p{c}-{n}", f"skill-{c}" if c else None) for c in range(classes) for n in range(each)]
 
 
-PROMPTS = st.lists(
-    st.builds(
-        prompt,
-        st.integers(0, 10_000).map(str),
-        st.sampled_from([None, "a", "b", "c"]),
-        st.sampled_from(["", "f", "g", "h"]),
-        st.sampled_from(["", "", "", "train", "test", "dev"]),
-    ),
-    max_size=40,
-    unique_by=lambda each: each.prompt_id,
-)
+CLASSES, GROUPS = st.sampled_from([None, "a", "b", "c"]), st.sampled_from(["", "f", "g", "h"])
+GIVEN = st.sampled_from(["", "", "", "train", "test", "dev"])
+ANY = st.builds(prompt, st.integers(0, 10_000).map(str), CLASSES, GROUPS, GIVEN)
+PROMPTS = st.lists(ANY, max_size=40, unique_by=lambda each: each.prompt_id)
 
 
 @given(PROMPTS, st.integers(0, 99))
@@ -134,14 +127,8 @@ NEAR = "Sort the exported customer table by date and remove duplicate rows"
 
 
 def test_prompts_that_are_nearly_the_same() -> None:
-    prompts = [
-        prompt("1", text=NEAR),
-        prompt("2", text=f"Please {NEAR.lower()}"),
-        prompt("3", text=f" {NEAR}. "),
-        prompt("4", text="Plot the daily temperatures of three cities"),
-        prompt("5", text="do it"),
-        prompt("6", text="you do it, then"),
-    ]
+    texts = [NEAR, f"Please {NEAR.lower()}", f" {NEAR}. ", "Plot the daily temperatures of three cities"]
+    prompts = [prompt(str(n), text=text) for n, text in enumerate([*texts, "do it", "you do it, then"], 1)]
     found = {(p.first.prompt_id, p.later.prompt_id): (p.same, p.similarity) for p in near_pairs(prompts)}
     assert found.keys() == {("1", "3"), ("1", "2")}
     assert found["1", "3"] == (True, 1.0)

@@ -351,25 +351,14 @@ def test_reasons() -> None:
         prompt("label-alpha", None, known=False, rejected=("alpha",)),
         prompt("free", "delta"),
     ]
-    baseline = [
-        result("confused", ["alpha", "beta"], replication=1),
-        result("confused", ["beta"]),
-        result("right", ["beta", "alpha"]),
-        result("none", ["alpha"]),
-        result("expects", ["alpha"]),
-        result("label-only", ["alpha"]),
-        result("gone", ["alpha"]),
-        result("free", []),
-    ]
+    baseline = [result("confused", ["alpha", "beta"], replication=1), result("confused", ["beta"])]
+    baseline += [result("right", ["beta", "alpha"]), result("free", [])]
+    baseline += [result(name, ["alpha"]) for name in ("none", "expects", "label-only", "gone")]
     found = select(asked, ["alpha"], baseline, 10, 1)
     assert found.affected == {
-        "expects": ("expects alpha",),
-        "accepts": ("accepts alpha",),
-        "rejects": ("rejects alpha",),
-        "confused": ("confused with alpha",),
-        "none": ("confused with alpha",),
-        "label-alpha": ("rejects alpha",),
-    }
+        "expects": ("expects alpha",), "accepts": ("accepts alpha",), "rejects": ("rejects alpha",),
+        "confused": ("confused with alpha",), "none": ("confused with alpha",), "label-alpha": ("rejects alpha",),
+    }  # fmt: skip
     assert set(found.controls) == {"right", "free"}
     assert found.groups() == {"affected": tuple(found.affected), "controls": found.controls}
     assert select(asked, ["zeta"], baseline, 0, 1).groups() == {}
