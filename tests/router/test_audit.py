@@ -173,10 +173,8 @@ def test_bad_records_are_findings_unless_they_are_left_out(write: Write) -> None
     root = write(SKILLS | {"prompts.jsonl": PROMPTS + "{}\n"})
     result = call(root)
     assert result.return_value == FINDINGS
-    assert (
-        "error: prompts.jsonl:6: expected_primary_skill is missing; prompt is missing; prompt_id is missing"
-        in result.output
-    )
+    said = "error: prompts.jsonl:6: expected_primary_skill is missing; prompt is missing; prompt_id is missing"
+    assert said in result.output
     result = call(root, "--skip-bad")
     assert result.return_value == CLEAN
     assert "note: 1 record left out: expected_primary_skill is missing" in result.output

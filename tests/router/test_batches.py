@@ -193,10 +193,8 @@ def damage(kind: str, batch: Batch, found: list[bytes]) -> list[bytes]:
                 other[name] = own[name]
         return [first, json.dumps(other).encode(), *rest]
     if kind == "no id":
-        return [
-            json.dumps({name: value for name, value in own.items() if name not in ("custom_id", "metadata")}).encode(),
-            *rest,
-        ]
+        nameless = {name: value for name, value in own.items() if name not in ("custom_id", "metadata")}
+        return [json.dumps(nameless).encode(), *rest]
     if kind == "id is no text":
         return [json.dumps(own | {"custom_id": 7, "metadata": {"key": ["x"]}}).encode(), *rest]
     raise AssertionError(kind)

@@ -359,10 +359,10 @@ def test_labels_that_only_reject_are_not_counted() -> None:
     assert (found.testable, found.untested, found.before, found.after) == (0, 0, 0, 0)
 
 
-@pytest.mark.parametrize(
-    "spec",
-    ["lexical:bm25", "lexical:overlap", *(pytest.param(name, marks=pytest.mark.slow) for name in ("embed:minilm", "hybrid"))],
-)  # fmt: skip
+EMBEDDING = [pytest.param(name, marks=pytest.mark.slow) for name in ("embed:minilm", "hybrid")]
+
+
+@pytest.mark.parametrize("spec", ["lexical:bm25", "lexical:overlap", *EMBEDDING])
 def test_every_local_router_can_be_the_hooks(spec: str) -> None:
     gone = Catalogue(
         (ListedSkill("sort-lists", "Paints walls."), ListedSkill("prune-trees", TREES + " The queue is jammed."))

@@ -319,10 +319,6 @@ def test_any_object_is_a_record_or_a_clear_mistake(data: dict[str, Any]) -> None
         assert str(error)
         return
     assert isinstance(record, CallRecord)
-    (result,) = import_run(
-        PlanRun(RunDescription(), {record.key: record}, ()),
-        [Prompt(record.prompt_id, "Text.", "beta")],
-        CATALOGUE,
-        True,
-    ).results
+    plan = PlanRun(RunDescription(), {record.key: record}, ())
+    (result,) = import_run(plan, [Prompt(record.prompt_id, "Text.", "beta")], CATALOGUE, True).results
     assert result.key == record.key

@@ -65,12 +65,10 @@ CHECK = {
 
 def usual(replications: int = 3) -> tuple[dict[str, Any], list[RunResult]]:
     """A run with something for every part of a report."""
+    more: dict[str, Any] = {"rejected": ("delta",), "tags": ("plain",)}
     prompts = [
-        prompt(
-            f"p{n}", SKILLS[n % 4] if n % 6 else None, split="test" if n % 2 else "train", rejected=("delta",), tags=("plain",)
-        )
-        for n in range(40)
-    ]  # fmt: skip
+        prompt(f"p{n}", SKILLS[n % 4] if n % 6 else None, split="test" if n % 2 else "train", **more) for n in range(40)
+    ]
     models = ["maker:one", "maker:two", {"spec": "lexical:bm25", "kind": "local", "replications": 1}]
     given_ = manifest(prompts, models, replications=replications)
     given_["gaps"] = [
@@ -144,11 +142,8 @@ def test_every_part_of_the_schema_is_used() -> None:
     def empty(value: Any, at: str) -> list[str]:
         if isinstance(value, list):
             return [at] if not value else [] if not isinstance(value[0], dict) else empty(value[0], f"{at}[]")
-        return (
-            [each for key, inner in value.items() for each in empty(inner, f"{at}.{key}")]
-            if isinstance(value, dict)
-            else []
-        )
+        inside = value.items() if isinstance(value, dict) else ()
+        return [each for key, inner in inside for each in empty(inner, f"{at}.{key}")]
 
     allowed = {"comparisons", "models[].resolved", "models[].preliminary", "prompts[].acceptable", "skills[].notes"}
     # The skills of these manifests have no words that only some of them share.

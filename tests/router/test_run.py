@@ -146,11 +146,8 @@ def test_every_key_has_one_result_in_the_order_of_the_manifest(tmp_path: Path) -
     assert [result.key for result in found] == list(plan.keys())
     assert len(found) == 12 * 5
     assert {result.status for result in found} > {"finished", "format_failure"}
-    assert [
-        result
-        for result in found
-        if result.model != MIXED and result.primary != (PROMPTS[int(result.prompt_id[1:])].expected or NONE)
-    ] == []
+    sure = [result for result in found if result.model != MIXED]
+    assert all(result.primary == (PROMPTS[int(result.prompt_id[1:])].expected or NONE) for result in sure)
     starts = Counter((*event["key"], event["attempt"]) for event in events(tmp_path / "run", "start"))
     ends = Counter((*event["key"], event["attempt"]) for event in events(tmp_path / "run", "end"))
     assert starts == ends
@@ -311,11 +308,8 @@ def test_without_usage_the_reservation_is_charged(tmp_path: Path) -> None:
 
 
 def test_missing_data_is_asked_again_when_a_run_is_resumed(tmp_path: Path) -> None:
-    bad = Fake(
-        lambda request: (
-            Reply(status="provider_error", error="502") if request.prompt.prompt_id < "p06" else right(request)
-        )
-    )
+    failed = Reply(status="provider_error", error="502")
+    bad = Fake(lambda request: failed if request.prompt.prompt_id < "p06" else right(request))
     assert go(tmp_path / "run", plan_of(fake_model(bad))).left() == 0
     good = Fake(right)
     assert go(tmp_path / "run", plan_of(fake_model(good))).left() == 0

@@ -625,12 +625,11 @@ def test_the_length_of_descriptions_is_judged_by_skills() -> None:
     given_ = manifest(prompts, skills=names)
     for at, skill in enumerate(given_["catalogue"]):
         skill["text"] = "x" * (100 + 10 * at)
-    answers = {
-        "maker:one": lambda rng, each, order: [
-            each.expected if rng.random() < 0.25 + int(each.expected[1:]) / 50 else "none"
-        ]
-    }
-    found = build_report(given_, simulate(given_, answers, 2))["length"]
+
+    def answer(rng: random.Random, asked: Prompt, order: tuple[str, ...]) -> list[str]:
+        return [f"{asked.expected}" if rng.random() < 0.25 + int(f"{asked.expected}"[1:]) / 50 else NONE]
+
+    found = build_report(given_, simulate(given_, {"maker:one": answer}, 2))["length"]
     assert found["clusters"] == 30 and found["low"] > 0
     few = build_report(manifest([prompt("p1", "alpha")]), [result("p1", ["alpha"])])["length"]
     assert few["value"] is None and "1 skills with scored calls; at least 10 are needed" in few["note"]
