@@ -147,3 +147,9 @@ def test_a_model_without_a_date_or_with_another_answering_is_asked_anew(
     path.write_text(path.read_text().replace(f'"resolved_model":"{MODEL}"', '"resolved_model":"m-2026-05-05"'), "utf-8")
     done = run("--reuse", "last")
     assert len(asked(server)) == 24 and "0 answers" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_run_that_is_not_there_is_one_line(run: Run) -> None:
+    done = run("--reuse", "nowhere")
+    assert done.returncode == 2 and "there is no run 'nowhere'" in done.stderr

@@ -58,8 +58,11 @@ def changed(**fields: Any) -> Callable[[bytes], bytes]:
         pytest.param(lambda line: b"[]\n", id="no object"),
         pytest.param(changed(usage={"foo": 1}), id="unknown usage"),
         pytest.param(changed(ranking=5), id="ranking is a number"),
+        pytest.param(changed(ranking=["maps-work", 3]), id="a number in the ranking"),
+        pytest.param(changed(cost_usd="x"), id="cost is text"),
         pytest.param(changed(attempts=None), id="no attempts"),
         pytest.param(changed(status="weird"), id="unknown status"),
+        pytest.param(changed(rationale=[]), id="rationale is a list"),
         pytest.param(changed(prompt_id="alien"), id="prompt of another run"),
     ],
 )
