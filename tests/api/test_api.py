@@ -101,10 +101,8 @@ def test_a_skill_is_read_as_it_stands(collection: Path) -> None:
     for path in ("skills/release-notes", collection / "skills" / "release-notes" / "SKILL.md"):
         skill = skill_health.load_skill(path)
         assert (skill.path, skill.root, skill.name) == (
-            "skills/release-notes/SKILL.md",
-            str(collection),
-            "release-notes",
-        )
+            "skills/release-notes/SKILL.md", str(collection), "release-notes",
+        )  # fmt: skip
         assert skill.body.lstrip().startswith("# Release notes") and skill.problems == ()
 
 

@@ -85,11 +85,8 @@ def test_the_order_changes_nothing_and_everything_is_counted(seed: int) -> None:
     assert encode_record(found) == encode_record(measure(SKILLS, 2, 1, months))
     assert (found.skills, found.unreadable, found.copies) == (4, 2, 1)
     assert (found.single_file.count, found.at_most_five.count, found.same_text.count, found.near_text.count) == (
-        1,
-        3,
-        2,
-        2,
-    )
+        1, 3, 2, 2,
+    )  # fmt: skip
     kinds = {each.extension: (each.files, each.skills) for each in found.extensions}
     assert kinds == {".md": (9, 4), ".py": (2, 1), "": (2, 1), ".gz": (1, 1)}
     assert sum(each.share.value or 0 for each in found.extensions) == pytest.approx(1)

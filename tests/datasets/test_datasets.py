@@ -53,13 +53,10 @@ def test_themes_are_the_same_in_any_order() -> None:
 @pytest.mark.parametrize(
     ("said", "is_open"),
     [
-        ("MIT", True),
-        ("Apache 2.0", True),
-        ("apache-2.0", True),
-        ("Proprietary. LICENSE.txt has complete terms", False),
-        ("", False),
+        ("MIT", True), ("Apache 2.0", True), ("apache-2.0", True),
+        ("Proprietary. LICENSE.txt has complete terms", False), ("", False),
     ],
-)
+)  # fmt: skip
 def test_licences(said: str, is_open: bool) -> None:
     found = gather_dataset([], [skill("haiku", licence=said)], [], {})
     assert bool(found.skills) is is_open and bool(found.left_out) is not is_open
@@ -197,10 +194,8 @@ def test_the_usual_reader_opens_one_without_results(form: Any, tmp_path: Path, m
         found = gather_dataset([made_task(1, None)], [skill("haiku")], [], {})
         write_dataset(found, str(tmp_path / "set"), form, [])
         assert sorted(path.name for path in (tmp_path / "set").iterdir()) == [
-            "README.md",
-            f"skills.{form}",
-            f"tasks.{form}",
-        ]
+            "README.md", f"skills.{form}", f"tasks.{form}",
+        ]  # fmt: skip
         loaded = datasets.load_dataset(str(tmp_path / "set"), "tasks", split="train", cache_dir=str(tmp_path / "cache"))
         assert list(loaded) == [_plain(found.tasks[0])]
 

@@ -261,11 +261,9 @@ def test_the_same_bytes_twice_and_in_a_file(root: Path, capsys: pytest.CaptureFi
 def edited(chance: random.Random, name: str) -> str:
     text = SKILL.format(name)
     parts = (
-        BROKEN,
-        "\nRun `scripts/gone.py` first.\n",
-        "\nThis saves 40 % of the time.\n",
+        BROKEN, "\nRun `scripts/gone.py` first.\n", "\nThis saves 40 % of the time.\n",
         "\n[a](../figs/SKILL.md#none)\n",
-    )
+    )  # fmt: skip
     text += "".join(chance.sample(parts, chance.randrange(3)))
     if chance.random() < 0.3:
         text = text.replace("by size.", "by size: all.")
@@ -273,8 +271,7 @@ def edited(chance: random.Random, name: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "seed",
-    [pytest.param(at, marks=pytest.mark.slow if at < 2 else pytest.mark.exhaustive) for at in range(6)],
+    "seed", [pytest.param(at, marks=pytest.mark.slow if at < 2 else pytest.mark.exhaustive) for at in range(6)]
 )
 def test_what_one_way_is_new_is_fixed_the_other_way(write: Write, tmp_path: Path, seed: int) -> None:
     """The gate itself is the oracle: what a branch fixes is what its reverse would break, less how severe that is."""

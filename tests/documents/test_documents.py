@@ -14,17 +14,7 @@ import report_made
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from records_made import (
-    EFFECT,
-    FOUND,
-    ROUTING,
-    daily_run,
-    daily_skill,
-    effects_of,
-    health_of,
-    routing_of,
-    skill_record,
-)
+from records_made import EFFECT, FOUND, ROUTING, daily_run, daily_skill, effects_of, health_of, routing_of, skill_record
 
 from scripts.schemas import schema_files
 from skill_health.daily.drift import compare
@@ -60,16 +50,11 @@ JUNK: list[Any] = [
     None, True, False, 0, 1, -1, 0.5, -0.5, 10**13, "", " ", "helps", "2026-11-20T05:00:00Z", [], {}, [None], {"a": 1},
 ]  # fmt: skip
 KINDS: dict[str, type[Record] | type[OpenRecord]] = {
-    "drift": DriftDocument,
-    "effectiveness-configurations": EffectConfigurations,
-    "effectiveness-history": EffectHistoryLine,
-    "effectiveness-report": EffectReport,
-    "history": DailyRun,
-    "report": LintDocument,
-    "router-history": RouterHistoryLine,
-    "router-report": RouterReport,
+    "drift": DriftDocument, "effectiveness-configurations": EffectConfigurations,
+    "effectiveness-history": EffectHistoryLine, "effectiveness-report": EffectReport, "history": DailyRun,
+    "report": LintDocument, "router-history": RouterHistoryLine, "router-report": RouterReport,
     "skill-record": SkillRecords,
-}
+}  # fmt: skip
 
 
 @cache
@@ -114,12 +99,9 @@ def plain_documents() -> dict[str, Any]:
     report = LintReport("0.1", "standard", (), (finding,), urls={"https://a.example": UrlResult("u", "ok", 200)})
     key = "error:LI001:00000000000000aa"
     found = {
-        "score": 0.9,
-        "flagged": True,
-        "evidence": {"links": {"total": 3}},
-        "findings": (key,),
+        "score": 0.9, "flagged": True, "evidence": {"links": {"total": 3}}, "findings": (key,),
         "counts": {"LI001": 1},
-    }
+    }  # fmt: skip
     before = daily_run(19, 0.8, skills={"a": daily_skill("a", components={"links": 0.5}), "b": daily_skill("b")})
     after = daily_run(
         20, 0.9, skills={"a": daily_skill("a", components={"links": 0.6}, **found), "c": daily_skill("b")}

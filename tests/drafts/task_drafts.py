@@ -26,10 +26,8 @@ Bill every berth by its length in metres, and the winter months at half the rate
 """
 BOATS = "berth,boat,metres\nC3,Gull,9\nA1,Tern,7\nB2,Auk,11\n"
 BILLS = [
-    {"berth": "A1", "dues_cents": 8400},
-    {"berth": "B2", "dues_cents": 13200},
-    {"berth": "C3", "dues_cents": 10800},
-]
+    {"berth": "A1", "dues_cents": 8400}, {"berth": "B2", "dues_cents": 13200}, {"berth": "C3", "dues_cents": 10800},
+]  # fmt: skip
 PRICE = 12
 
 

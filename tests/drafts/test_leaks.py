@@ -22,27 +22,18 @@ from skill_health.text.blocks import as_text
 
 ENV = {drafts_made.KEY_ENV: drafts_made.KEY}
 CAPPED = (
-    "--model",
-    "writer:m",
-    "--max-calls",
-    "6",
-    "--config",
-    "skill-health.toml",
-    "--quiet",
-    "--time",
+    "--model", "writer:m", "--max-calls", "6", "--config", "skill-health.toml", "--quiet", "--time",
     "2026-11-25T08:00:00Z",
-)
+)  # fmt: skip
 QUESTION = LeakQuestion(
     "001", "Merge the scans.",
     {"merge-pages": [("SKILL.md", "Append each scan.\nThe total of the ledger is 4711.25 exactly.")]},
     [("verifier/test.py", "assert total == '4711.25 exactly'")],
 )  # fmt: skip
 LEAK = {
-    "skill": "merge-pages",
-    "quote": "The total of  the LEDGER is 4711.25",
-    "answer": "total == '4711.25 exactly'",
+    "skill": "merge-pages", "quote": "The total of  the LEDGER is 4711.25", "answer": "total == '4711.25 exactly'",
     "why": "the value",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -68,10 +68,8 @@ def test_each_decision_is_kept_with_its_time_and_nobody(root: Path) -> None:
     assert [found[text].state for text in order] == ["accepted", "rejected", "proposed"]
     verdict = found[order[1]].verdict
     assert verdict and (verdict.by, verdict.reason, verdict.at) == (
-        "person",
-        "nobody says that",
-        "2026-11-25T09:00:00Z",
-    )
+        "person", "nobody says that", "2026-11-25T09:00:00Z",
+    )  # fmt: skip
     (line,) = registry(root)
     assert (line["prompt"], line["expected_primary_skill"], line["split"]) == (order[0], "merge-pages", "train")
     assert line["tags"] == ["from-template"]

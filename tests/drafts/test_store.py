@@ -64,13 +64,10 @@ def test_what_another_program_changed_is_left_as_it_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"", "is no draft"),
-        (b"\xff\xfe", "is no draft"),
-        (b"[" * 100_000, "is no draft"),
-        (b'{"version": 2}', "is no draft"),
-        (b'{"version": 1, "kind": "prompt"}', "is no draft"),
+        (b"", "is no draft"), (b"\xff\xfe", "is no draft"), (b"[" * 100_000, "is no draft"),
+        (b'{"version": 2}', "is no draft"), (b'{"version": 1, "kind": "prompt"}', "is no draft"),
     ],
-)
+)  # fmt: skip
 def test_a_file_that_is_none_is_named_and_harms_no_other(tmp_path: Path, content: bytes, told: str) -> None:
     made = drafts_made.draft()
     add_drafts(str(tmp_path), [made])

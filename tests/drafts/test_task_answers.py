@@ -113,16 +113,11 @@ def test_what_is_wrong_is_named(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("", "no-answer"),
-        ("Sure! Here is a task.", "wrong-form"),
-        ("[]", "wrong-form"),
-        ("{}", "wrong-form"),
-        ('{"instruction": "a", "instruction": "b"}', "wrong-form"),
-        ("[" * 100_000, "wrong-form"),
-        ('{"minutes": 1e999}', "wrong-form"),
-        ("x" * ((1 << 20) + 1), "too-large"),
+        ("", "no-answer"), ("Sure! Here is a task.", "wrong-form"), ("[]", "wrong-form"), ("{}", "wrong-form"),
+        ('{"instruction": "a", "instruction": "b"}', "wrong-form"), ("[" * 100_000, "wrong-form"),
+        ('{"minutes": 1e999}', "wrong-form"), ("x" * ((1 << 20) + 1), "too-large"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_answer_is_none(text: str, kind: str) -> None:
     assert kinds_of(text) == [kind]
 
@@ -162,16 +157,12 @@ def test_any_json_is_read_or_refused(data: Any) -> None:
 @pytest.mark.parametrize(
     ("changes", "kind"),
     [
-        ({"title": ""}, "wrong-form"),
-        ({"title": 3}, "wrong-form"),
-        ({"hidden": None}, "wrong-form"),
-        ({"needs": ["a horse"]}, "wrong-form"),
-        ({"inputs": "boats.csv"}, "wrong-form"),
-        ({"points": 3}, "wrong-form"),
-        ({"title": "a\x1b[2Jb"}, "control-characters"),
+        ({"title": ""}, "wrong-form"), ({"title": 3}, "wrong-form"), ({"hidden": None}, "wrong-form"),
+        ({"needs": ["a horse"]}, "wrong-form"), ({"inputs": "boats.csv"}, "wrong-form"),
+        ({"points": 3}, "wrong-form"), ({"title": "a\x1b[2Jb"}, "control-characters"),
         ({"outcome": "x" * 2_001}, "too-large"),
     ],
-)
+)  # fmt: skip
 def test_a_proposal_that_is_none_is_refused(changes: dict[str, Any], kind: str) -> None:
     text = json.dumps({"proposals": [proposal(), {**proposal(2), **changes}]})
     with pytest.raises(BadAnswer) as caught:

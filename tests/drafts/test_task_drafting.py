@@ -23,14 +23,9 @@ STEP = "Bill every berth by its length in metres, and the winter months at half 
 
 def draft(root: Path, *more: str, sandbox: str = "none", model: tuple[str, ...] = AUTHOR) -> int:
     given = [
-        "--sandbox",
-        sandbox,
-        "--config",
-        str(root / "skill-health.toml"),
-        "--quiet",
-        "--time",
+        "--sandbox", sandbox, "--config", str(root / "skill-health.toml"), "--quiet", "--time",
         "2026-11-25T10:00:00Z",
-    ]
+    ]  # fmt: skip
     return main(["draft", "tasks", "--collection", str(root), *model, *given, "--format", "json", *more])
 
 
@@ -65,20 +60,16 @@ def test_proposals_wait_for_a_person_and_then_become_tasks(
         assert (found["total"]["proposals"]["fit"], found["total"]["waiting"], author.asked) == (2, 2, ["proposals"])
         first = records(root, "proposals")[0]
         assert (first["state"], first["content"]["skills"], first["origin"]["by"]) == (
-            "proposed",
-            ["harbour-dues"],
-            "model",
-        )
+            "proposed", ["harbour-dues"], "model",
+        )  # fmt: skip
         path = root / "drafts/proposals" / f"{first['id']}.json"
         path.write_text(path.read_text("utf-8").replace('"state": "proposed"', '"state": "accepted"'), "utf-8")
         assert draft(root) == 0
         found = report()
     assert author.asked == ["proposals", "tasks"], "what was answered is not asked again"
     assert (found["total"]["tasks"]["generated"], found["total"]["tasks"]["fit"], found["total"]["waiting"]) == (
-        1,
-        1,
-        1,
-    )
+        1, 1, 1,
+    )  # fmt: skip
     (made,) = records(root, "tasks")
     assert (made["id"], made["state"], made["content"]["proposal"]) == (first["id"], "proposed", first["id"])
     assert (made["content"]["goal"], made["content"]["instruction"], made["content"]["checked"]) == (10, 10, 12)

@@ -21,17 +21,9 @@ PROPOSALS = {"proposals": [proposal(1), proposal(2), proposal(3)]}
 # Rejected before anything is run, so that what is killed is the asking.
 TASK = changed(lambda made: made["files"].append({"path": "../x", "text": ""}))
 WORDS = (
-    "--model",
-    "scripted:author",
-    "--max-calls",
-    "50",
-    "--straight",
-    "--sandbox",
-    "none",
-    "--quiet",
-    "--concurrency",
-    "1",
-)
+    "--model", "scripted:author", "--max-calls", "50", "--straight", "--sandbox", "none", "--quiet",
+    "--concurrency", "1",
+)  # fmt: skip
 
 
 def words(root: Path) -> list[str]:

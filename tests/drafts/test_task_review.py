@@ -91,12 +91,9 @@ def test_an_edited_task_is_tried_again(tmp_path: Path) -> None:
     spoiled = desk(root).edit(edited, json.dumps(text))
     assert "harbour-dues" in desk(root).find_fault(spoiled)
     for bad in (
-        "",
-        "{",
-        '{"instruction": "x"}',
-        '{"instruction": "x", "criteria": [{"id": "a"}]}',
+        "", "{", '{"instruction": "x"}', '{"instruction": "x", "criteria": [{"id": "a"}]}',
         '{"instruction": 1, "criteria": []}',
-    ):
+    ):  # fmt: skip
         with pytest.raises(Exception, match=r"no task|is missing"):
             desk(root).edit(spoiled, bad)
     assert json.loads(desk(root).write_out(spoiled)) == text, "what is no task changes nothing"

@@ -259,10 +259,8 @@ def test_the_command_shows_asks_and_keeps_nothing_private(tmp_path: Path, run: C
     (draft,) = read_drafts(str(tmp_path), PromptDraft).drafts
     assert draft.content.text == f"{ASKED}, mail it to name@example.com"
     assert (draft.origin.by, draft.origin.resolved, draft.content.expected) == (
-        "transcript",
-        "Claude Code",
-        "merge-pages",
-    )
+        "transcript", "Claude Code", "merge-pages",
+    )  # fmt: skip
     assert (
         "anna" not in done.stdout and "anna" not in (tmp_path / "drafts" / "prompts" / f"{draft.id}.json").read_text()
     )

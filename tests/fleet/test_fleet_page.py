@@ -115,17 +115,9 @@ def test_nothing_of_others_is_markup_on_the_page_or_in_the_terminal(made: Any) -
         return HOSTILE + value if isinstance(value, str) and value in texts else value
 
     texts = {
-        "plums",
-        "figs",
-        "skills/figs/SKILL.md",
-        "skills/plums/SKILL.md",
-        "agreed",
-        "over",
-        "@fruit",
-        "@market",
-        "fruit",
-        "market",
-    }
+        "plums", "figs", "skills/figs/SKILL.md", "skills/plums/SKILL.md", "agreed", "over", "@fruit", "@market",
+        "fruit", "market",
+    }  # fmt: skip
     texts |= {
         new.message
         for each in run.repositories

@@ -126,10 +126,7 @@ def test_no_accepted_address_is_an_option_or_names_a_program(address: str) -> No
     assert address.isprintable()
 
 
-def made_state(
-    skills: dict[str, str],
-    findings: Sequence[tuple[str, str, str]] = (),
-) -> FleetState:
+def made_state(skills: dict[str, str], findings: Sequence[tuple[str, str, str]] = ()) -> FleetState:
     """A state of skills (path: text) and findings (skill, severity, code)."""
     from skill_health.core.files import blake2b
 
@@ -372,13 +369,8 @@ def test_a_state_is_read_as_it_was_written_and_not_when_it_is_damaged(tmp_path: 
     place = next((tmp_path / "states").iterdir())
     data = place.read_bytes()
     for damaged in (
-        data[: len(data) // 2],
-        b"",
-        b"{}",
-        data.replace(b"LI001", b"LI009"),
-        b"\xff" + data,
-        b"[" * 10_000,
-    ):
+        data[: len(data) // 2], b"", b"{}", data.replace(b"LI001", b"LI009"), b"\xff" + data, b"[" * 10_000,
+    ):  # fmt: skip
         place.write_bytes(damaged)
         with pytest.raises(UsageError):
             store.read("home", key)

@@ -69,15 +69,10 @@ def test_it_is_read_only_and_stays_inside_unless_asked(write: Write) -> None:
         async with session(root) as client:
             assert "apply_fix" not in {tool.name for tool in (await client.list_tools()).tools}
             for name, given in (
-                ("apply_fix", {}),
-                ("lint", {"path": ".."}),
-                ("lint", {"path": "/"}),
-                ("lint", {"severity": "fatal"}),
-                ("lint", {"path": 7}),
-                ("explain_rule", {}),
-                ("explain_rule", {"rule": "XX999"}),
-                ("preview_fix", {"path": "nowhere"}),
-            ):
+                ("apply_fix", {}), ("lint", {"path": ".."}), ("lint", {"path": "/"}),
+                ("lint", {"severity": "fatal"}), ("lint", {"path": 7}), ("explain_rule", {}),
+                ("explain_rule", {"rule": "XX999"}), ("preview_fix", {"path": "nowhere"}),
+            ):  # fmt: skip
                 answer = await client.call_tool(name, given)
                 assert answer.isError and "Traceback" not in text(answer), (name, given)
             assert not (await client.call_tool("lint", {})).isError, "it still answers"

@@ -69,16 +69,9 @@ def test_what_is_known_is_joined(root: Path) -> None:
 
 
 OUTSIDE = (
-    "..",
-    "../..",
-    "/",
-    "/etc/passwd",
-    "skills/../..",
-    "out",
-    "out/skills",
-    "skills/../../x",
+    "..", "../..", "/", "/etc/passwd", "skills/../..", "out", "out/skills", "skills/../../x",
     "skills/tidy/../../..",
-)
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("tool", ["lint", "preview_fix", "apply_fix", "route_prompt", "status"])
@@ -130,11 +123,8 @@ def test_what_a_skill_says_cannot_forge_an_answer(write: Write, monkeypatch: pyt
     text = TIDY.replace("Sort it.", "See [\x1b[2Jx](gone\x1b]8;;evil.md).")
     monkeypatch.chdir(write({"skills/tidy/SKILL.md": text}))
     for tool, more in (
-        ("lint", {}),
-        ("preview_fix", {}),
-        ("status", {}),
-        ("route_prompt", {"prompt": "\x1b[2J sort a list"}),
-    ):
+        ("lint", {}), ("preview_fix", {}), ("status", {}), ("route_prompt", {"prompt": "\x1b[2J sort a list"}),
+    ):  # fmt: skip
         assert "\x1b" not in SkillTools(".").call(tool, more)
 
 

@@ -117,14 +117,8 @@ class FirefoxBrowser:
         lines = (f"user_pref({json.dumps(name)}, {json.dumps(value)});\n" for name, value in settings.items())
         (profile / "user.js").write_text("".join(lines), encoding="utf-8")
         command = [
-            self._program,
-            "--headless",
-            "--no-remote",
-            "--profile",
-            str(profile),
-            "--remote-debugging-port",
-            "0",
-        ]
+            self._program, "--headless", "--no-remote", "--profile", str(profile), "--remote-debugging-port", "0",
+        ]  # fmt: skip
         said = self._stack.enter_context((profile / "said").open("w+", encoding="utf-8"))
         running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said)
         self._stack.callback(running.wait, 30)

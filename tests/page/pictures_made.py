@@ -12,24 +12,14 @@ from filled_records import documents, page_over
 from skill_health.page.model import Page
 
 HOSTILE = (
-    "<script>alert(1)</script>",
-    "a\u202eb\x01c\x00\ud800",
-    "日本語の長い名前" * 6,
-    "dots.and[brackets]\\back'quote\"&amp;]]>",
-    "x" * 300,
-    "line\nbreak\ttab",
-    "datum.v + 1",
-    "",
-)
+    "<script>alert(1)</script>", "a\u202eb\x01c\x00\ud800", "日本語の長い名前" * 6,
+    "dots.and[brackets]\\back'quote\"&amp;]]>", "x" * 300, "line\nbreak\ttab", "datum.v + 1", "",
+)  # fmt: skip
 ARMS = (
-    ("target", "control", "primary"),
-    ("target", "placebo", "secondary"),
-    ("full", "control", "secondary"),
-    ("target_plus_one", "target", "interaction"),
-    ("target_plus_unrelated", "target", "interaction"),
-    ("full", "target", "interaction"),
-    ("placebo", "control", "descriptive"),
-)
+    ("target", "control", "primary"), ("target", "placebo", "secondary"), ("full", "control", "secondary"),
+    ("target_plus_one", "target", "interaction"), ("target_plus_unrelated", "target", "interaction"),
+    ("full", "target", "interaction"), ("placebo", "control", "descriptive"),
+)  # fmt: skip
 COMPONENTS = ("sections", "gotchas", "examples", "links", "activation", "claims", "mechanisms", "frontmatter")
 
 

@@ -164,11 +164,9 @@ def test_effect(page: Page, message: str, tone: str) -> None:
 
 def test_verdict() -> None:
     verdicts = {
-        PATH: judged_as("found", "good", 2, ""),
-        "b": judged_as("fix first", "bad", 1, ""),
-        "c": judged_as("found", "good", 2, ""),
-        "d": judged_as("sound", "unknown", 1, ""),
-    }
+        PATH: judged_as("found", "good", 2, ""), "b": judged_as("fix first", "bad", 1, ""),
+        "c": judged_as("found", "good", 2, ""), "d": judged_as("sound", "unknown", 1, ""),
+    }  # fmt: skip
     assert badge(made(verdicts=verdicts), "verdict") == Badge("skills", "1 fails, 1 not measured, 2 pass", "bad")
     assert badge(made(verdicts=verdicts), "verdict", PATH) == Badge("plums", "passing", "good")
     assert badge(made(), "verdict") == Badge("skills", "not measured", "unknown")

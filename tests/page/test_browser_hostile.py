@@ -49,19 +49,9 @@ def test_no_element_and_no_attribute_is_of_their_making(page: Path, browser: Any
         elements = seen.page.evaluate(_ELEMENTS)
         names = {name for _, name, _ in elements}
         assert not names & {
-            "iframe",
-            "img",
-            "object",
-            "embed",
-            "form",
-            "base",
-            "foreignObject",
-            "foreignobject",
-            "textarea",
-            "animate",
-            "set",
-            "image",
-        }
+            "iframe", "img", "object", "embed", "form", "base", "foreignObject", "foreignobject", "textarea",
+            "animate", "set", "image",
+        }  # fmt: skip
         # As many scripts as the page itself has, each named in its policy; the others are data.
         allowed = (
             seen.page.locator("meta[http-equiv]").get_attribute("content").partition("script-src")[2].partition(";")[0]

@@ -18,17 +18,13 @@ from benchmarks._made_page import Size, write_page
 from skill_health.core.validation import problems
 
 _RECORDS = {
-    "skill-health-history.jsonl": "history",
-    "router-history.jsonl": "router-history",
-    "effectiveness-history.jsonl": "effectiveness-history",
-    "router/*/manifest.json": "router-manifest",
-    "router/*/report.json": "router-report",
-    "router/*/results.jsonl": "router-result",
+    "skill-health-history.jsonl": "history", "router-history.jsonl": "router-history",
+    "effectiveness-history.jsonl": "effectiveness-history", "router/*/manifest.json": "router-manifest",
+    "router/*/report.json": "router-report", "router/*/results.jsonl": "router-result",
     "effectiveness/*/manifest.json": "effectiveness-manifest",
-    "effectiveness/*/report.json": "effectiveness-report",
-    "effectiveness/*/results.jsonl": "effectiveness-result",
+    "effectiveness/*/report.json": "effectiveness-report", "effectiveness/*/results.jsonl": "effectiveness-result",
     "effectiveness/*/trials/*/trajectory.json": "trajectory",
-}
+}  # fmt: skip
 _MOST = 12
 """Of each kind are checked: those that follow were made alike."""
 

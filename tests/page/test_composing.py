@@ -116,8 +116,7 @@ def test_skills_that_have_changed_since_are_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
-    [({"simulated": True}, "simulated"), ({**REAL, "biased": ["why"]}, "of loop:m are biased: why")],
+    ("more", "said"), [({"simulated": True}, "simulated"), ({**REAL, "biased": ["why"]}, "of loop:m are biased: why")]
 )
 def test_a_script_and_a_biased_run_answer_nothing(more: dict[str, Any], said: str, tmp_path: Path) -> None:
     found = told(tmp_path, pair_report(SYNERGY, **more))

@@ -26,14 +26,9 @@ NUMBER = re.compile(r"[+−-]?\d[\d,]*(?:\.\d+)?")
 UNITS = (1.0, 100.0, 0.001)
 # Computed on the page from several values of a report; no single place holds them, and their tests are elsewhere.
 COMPUTED = {
-    "Mean",
-    "Skills",
-    "Does not apply",
-    "Share of the expected skill's calls, %",
-    "Places",
-    "Findings",
+    "Mean", "Skills", "Does not apply", "Share of the expected skill's calls, %", "Places", "Findings",
     "With a fix",
-}
+}  # fmt: skip
 
 
 @cache

@@ -111,12 +111,9 @@ def test_each_skill_has_a_verdict_and_each_question_an_answer() -> None:
     page = page_made.page()
     words = {path.split("/")[1]: (each.detail, each.tone, each.question) for path, each in page.verdicts.items()}
     assert words == {
-        "skill-0": ("preliminary: helps", "warn", 3),
-        "skill-1": ("unclear", "warn", 2),
-        "skill-2": ("preliminary: harmful", "warn", 3),
-        "skill-3": ("lost", "bad", 2),
-        "zz-nasty": ("", "bad", 1),
-    }
+        "skill-0": ("preliminary: helps", "warn", 3), "skill-1": ("unclear", "warn", 2),
+        "skill-2": ("preliminary: harmful", "warn", 3), "skill-3": ("lost", "bad", 2), "zz-nasty": ("", "bad", 1),
+    }  # fmt: skip
     assert [(each.word, each.detail) for _, each in sorted(page.answers.items())] == [
         ("fail", ""), ("fail", ""), ("needs work", "preliminary: harmful"), ("needs work", "preliminary: partly known"),
     ]  # fmt: skip
@@ -131,11 +128,8 @@ def test_a_collection_of_which_nothing_was_measured() -> None:
     page = page_made.bare()
     assert (page.history, page.router, page.effects, page.notes) == ((), (), (), ())
     assert [each.word for _, each in sorted(page.answers.items())] == [
-        "fail",
-        "not measured",
-        "not measured",
-        "not measured",
-    ]
+        "fail", "not measured", "not measured", "not measured",
+    ]  # fmt: skip
     assert {each.word for each in page.verdicts.values()} == {"passing", "fail"}
     assert all(each.since is None for each in page.own.trends.values())
 
@@ -271,13 +265,10 @@ def test_a_history_that_cannot_be_read_costs_a_note(whole: Path) -> None:
 
 DAMAGED = "is damaged or breaks its schema"
 BROKEN: dict[str, tuple[bytes | None, str]] = {
-    "absent": (None, "is not there"),
-    "damaged": (b'{"run', DAMAGED),
-    "no text": (b"\xff\xff", DAMAGED),
-    "no object": (b"[]", "xpected object, got array"),
-    "no number": (b'{"a": NaN}', DAMAGED),
+    "absent": (None, "is not there"), "damaged": (b'{"run', DAMAGED), "no text": (b"\xff\xff", DAMAGED),
+    "no object": (b"[]", "xpected object, got array"), "no number": (b'{"a": NaN}', DAMAGED),
     "another form": (b'{"schema": 1}', DAMAGED),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("data", "why"), BROKEN.values(), ids=BROKEN)

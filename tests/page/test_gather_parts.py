@@ -121,11 +121,9 @@ def test_the_age_of_claims(tmp_path: Path) -> None:
     told = record_values(page.own.claims)
     days = Config().volatility.high
     ages = {
-        "skill-0": date(2026, 11, 1),
-        "skill-1": date(2026, 6, 2),
-        "skill-2": date(2026, 11, 3),
+        "skill-0": date(2026, 11, 1), "skill-1": date(2026, 6, 2), "skill-2": date(2026, 11, 3),
         "skill-3": date(2026, 6, 4),
-    }
+    }  # fmt: skip
     for name, looked in ages.items():
         age = (date(2026, 11, 20) - looked).days
         assert told["skills"][f"skills/{name}/SKILL.md"] == {
@@ -148,12 +146,8 @@ def contrast(arm: str, low: float | None, high: float | None, p: float | None = 
 def report(*contrasts: dict[str, Any], **more: Any) -> EffectReport:
     verdict = {"word": "helps", "preliminary": more.pop("preliminary", [])}
     model = {
-        "model": "loop:m",
-        "simulated": False,
-        "biased": [],
-        "contrasts": list(contrasts),
-        "verdict": verdict,
-    } | more
+        "model": "loop:m", "simulated": False, "biased": [], "contrasts": list(contrasts), "verdict": verdict,
+    } | more  # fmt: skip
     return filled(EffectReport, {"margin": 0.1, "models": [model]})
 
 

@@ -59,10 +59,7 @@ CASES: dict[str, tuple[SkillRecord, tuple[str, str, int]]] = {
         record([], [effect("no evidence", preliminary=("few",))]),
         ("preliminary: no evidence", "warn", 3),
     ),
-    "a model then and words now": (
-        record([routed(changed=True), routed(LOST, local=True)], []),
-        ("", "good", 1),
-    ),
+    "a model then and words now": (record([routed(changed=True), routed(LOST, local=True)], []), ("", "good", 1)),
     "biased": (record([routed()], [effect("biased", biased=("why",))]), ("found", "good", 2)),
     "no evidence": (record([routed()], [effect("no evidence")]), ("no evidence", "warn", 3)),
     "not testable": (record([routed()], [effect("not testable")]), ("found", "good", 2)),

@@ -68,13 +68,9 @@ def test_the_policy_allows_these_very_bytes_and_nothing_else() -> None:
     state, script, _ = page_made.seen().all("script")
     assert state.attrs == {"type": "application/json", "id": "skill-health-state"}
     assert parts == {
-        "default-src": "'none'",
-        "style-src": source(page_made.seen().one("style").text),
-        "script-src": source(script.text),
-        "img-src": "data:",
-        "base-uri": "'none'",
-        "form-action": "'none'",
-    }
+        "default-src": "'none'", "style-src": source(page_made.seen().one("style").text),
+        "script-src": source(script.text), "img-src": "data:", "base-uri": "'none'", "form-action": "'none'",
+    }  # fmt: skip
     head = [each.tag for each in page_made.seen().elements]
     assert head.index("meta") < head.index("style"), "the policy stands before what it is about"
 
@@ -99,18 +95,9 @@ def test_the_questions_come_in_their_order_with_their_answers() -> None:
         answer = page_made.page().answers[number]
         assert TOPICS[number] in tile and answer.word in tile and answer.reason in tile and answer.command in tile
     order = [
-        "changes",
-        "next",
-        "rules",
-        "overview",
-        "question-1",
-        "question-2",
-        "question-3",
-        "question-4",
-        "trials",
-        "skills",
-        "notes",
-    ]
+        "changes", "next", "rules", "overview", "question-1", "question-2", "question-3", "question-4", "trials",
+        "skills", "notes",
+    ]  # fmt: skip
     assert [each.attrs["id"] for each in page_made.seen().all("section")] == order
 
 

@@ -180,9 +180,7 @@ def test_agents_that_say_nothing_of_the_skills_as_they_are_have_no_tile() -> Non
     nothing = SkillGrade.NOT_MEASURED
     simulated = activation_report("planted", simulated=True)
     for seen in (
-        graded(nothing, reports=(activation_report(),)),
-        graded(nothing, reports=(simulated,)),
-        graded(SkillGrade.PASSING, reports=(simulated,)),
-        graded(nothing, reports=()),
-    ):
+        graded(nothing, reports=(activation_report(),)), graded(nothing, reports=(simulated,)),
+        graded(SkillGrade.PASSING, reports=(simulated,)), graded(nothing, reports=()),
+    ):  # fmt: skip
         assert "Activation" not in {each.title for each in seen.tiles} and "Activation" not in seen.headline

@@ -46,9 +46,7 @@ PLACE = CommandBuilder((".",))
 FAIL, WORK, NOTHING, PASSING = SkillGrade
 SHARES = st.floats(0, 1).flatmap(
     lambda value: st.tuples(
-        st.just(value),
-        st.one_of(st.none(), st.floats(0, value)),
-        st.one_of(st.none(), st.floats(value, 1)),
+        st.just(value), st.one_of(st.none(), st.floats(0, value)), st.one_of(st.none(), st.floats(value, 1))
     )
 )
 ROUTES = st.builds(

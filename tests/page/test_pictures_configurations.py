@@ -161,10 +161,8 @@ def test_everything_drawn_lies_on_the_canvas_and_no_text_over_another(kind: str)
         for at, (left, y, right, text) in enumerate(told):
             for other_left, other_y, other_right, other in told[at + 1 :]:
                 assert abs(y - other_y) >= 9 or right <= other_left or other_right <= left or kind == "hostile", (
-                    key,
-                    text,
-                    other,
-                )
+                    key, text, other,
+                )  # fmt: skip
 
 
 @settings(max_examples=15)

@@ -14,11 +14,7 @@ from pictures_made import copied, made
 
 from skill_health.page.drawing.draw import draw
 from skill_health.page.model import PageCell, Picture
-from skill_health.page.pictures import (
-    components,
-    deltas,
-    skill_effects,
-)
+from skill_health.page.pictures import components, deltas, skill_effects
 from skill_health.page.pictures._effects import get_measure
 from skill_health.page.pictures._load import collection_pictures
 
@@ -109,10 +105,8 @@ def test_the_mean_of_a_component_is_over_the_skills_that_it_applies_to() -> None
         assert (n.value, apart.value) == (len(known), len(own) - len(known))
         if known:
             assert (mean.value, low.value, high.value) == (
-                pytest.approx(sum(known) / len(known)),
-                min(known),
-                max(known),
-            )
+                pytest.approx(sum(known) / len(known)), min(known), max(known),
+            )  # fmt: skip
 
 
 @pytest.mark.slow

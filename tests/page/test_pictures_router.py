@@ -34,19 +34,10 @@ from skill_health.router.records import Prompt
 
 MODULES = (leaderboard, router_history, confusion, position, calibration)
 HOSTILE = (
-    "<script>alert(1)</script>",
-    "</text><svg onload=alert(2)>",
-    "datum.x",
-    "a.b[0]['c']\\\"",
-    "\u202etxt.exe\x1b[31m\x00",
-    "none",
-    "__proto__",
-    "{{7*7}}${1}%s",
-    "no skill",
-    '\U0001f600 & \' "quoted"',
-    "line\nbreak\ttab",
-    "'+alert(3)+'",
-)
+    "<script>alert(1)</script>", "</text><svg onload=alert(2)>", "datum.x", "a.b[0]['c']\\\"",
+    "\u202etxt.exe\x1b[31m\x00", "none", "__proto__", "{{7*7}}${1}%s", "no skill", '\U0001f600 & \' "quoted"',
+    "line\nbreak\ttab", "'+alert(3)+'",
+)  # fmt: skip
 Report = dict[str, Any]
 PROMPTS = 45
 
@@ -374,15 +365,12 @@ BASES = st.fixed_dictionaries({
 def test_lines_join_only_what_can_be_compared(bases: list[Report], order: random.Random) -> None:
     lines: list[Report] = [
         {
-            "time": f"2026-05-{at + 1:02}T00:00:00Z",
-            "model": "m",
-            "template": {},
-            "settings": {},
+            "time": f"2026-05-{at + 1:02}T00:00:00Z", "model": "m", "template": {}, "settings": {},
             "metrics": {"top1": TOP1},
         }
         | basis
         for at, basis in enumerate(bases)
-    ]
+    ]  # fmt: skip
     mixed = order.sample(lines, len(lines))
     found = runs_by_model([filled(RouterHistoryLine, each) for each in mixed]).get("m", [])
     assert [each.own for each in found] == [filled(RouterHistoryLine, each) for each in lines]

@@ -296,13 +296,9 @@ def test_other_hosts_and_other_sites_are_refused(ask: Client, server: Server) ->
     for host in (f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}", f"LocalHost:{port}"):
         assert ask("/", host=host)[0] == 200
     for wrong in (
-        "evil.example",
-        f"evil.example:{port}",
-        "localhost",
-        f"localhost:{port + 1}",
-        f"localhost:{port}.evil",
+        "evil.example", f"evil.example:{port}", "localhost", f"localhost:{port + 1}", f"localhost:{port}.evil",
         "0.0.0.0",
-    ):
+    ):  # fmt: skip
         assert ask("/", host=wrong)[0] == 421, wrong
     assert ask("/", host=None)[0] == 421
     assert ask("/", host=None, Host=f"localhost:{port}\r\nHost: evil.example")[0] == 421

@@ -117,10 +117,7 @@ def test_skills_of_which_only_the_effect_is_not_known_have_no_row() -> None:
     text = render(replace(made, verdicts=told))
     assert rows(text) == [] and "None." in text and "Skills: 5 pass." in text
     first = next(iter(told))
-    told = {
-        **dict.fromkeys(told, judged_as("sound", "unknown", 1, "")),
-        first: judged_as("lost", "bad", 2, "why"),
-    }
+    told = {**dict.fromkeys(told, judged_as("sound", "unknown", 1, "")), first: judged_as("lost", "bad", 2, "why")}
     text = render(replace(made, verdicts=told))
     assert len(rows(text)) == 1 and "Others: 4 not measured." in text
 

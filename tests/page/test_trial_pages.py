@@ -184,14 +184,8 @@ def test_two_trials_side_by_side(tmp_path: Path) -> None:
     html = pages.pair(RUN, (left.name, right.name))
     shown = unescape(re.sub(r"<[^>]+>", " ", html.split("</style>")[1]))
     for part in (
-        "test total",
-        "failed",
-        "passed",
-        "opens skill-0",
-        "24 crates.",
-        "2 dozen.",
-        "answer.txt: not the same",
-    ):
+        "test total", "failed", "passed", "opens skill-0", "24 crates.", "2 dozen.", "answer.txt: not the same",
+    ):  # fmt: skip
         assert part in shown, part
     assert pages.pair(RUN, (right.name, left.name)) != html
     assert pages.pair(RUN, (left.name, left.name)) == "" == pages.pair(RUN, (left.name, "trial-0000000000000000"))
@@ -240,11 +234,9 @@ def test_a_server_shows_the_trials_of_the_runs_on_its_page_and_no_others(tmp_pat
         assert (status, body.decode()) == (200, text) and headers["content-type"].startswith("text/html")
         assert headers["content-security-policy"] == "frame-ancestors 'none'"
         for wrong in (
-            f"/trials/{RUN}/trial-0000000000000000",
-            "/trials/",
-            f"/trials/{RUN}/..%2f..%2fx",
+            f"/trials/{RUN}/trial-0000000000000000", "/trials/", f"/trials/{RUN}/..%2f..%2fx",
             f"/trials/other/{trials[0].name}",
-        ):
+        ):  # fmt: skip
             assert ask(wrong)[0] == 404
         assert ask(f"/trials/{address}", host="evil.example")[0] == 421
 

@@ -293,14 +293,11 @@ def test_no_view_is_dearer_than_said_however_large_its_files(tmp_path: Path) -> 
 def test_figures_are_those_of_the_line(tmp_path: Path) -> None:
     view = look(tmp_path, {})
     assert {name: (cell.text, cell.value, cell.origin.rpartition("#")[2]) for name, cell in view.figures} == {
-        "reward": ("0.25", 0.25, "/0/reward"),
-        "input tokens": ("1,200", 1200, "/0/usage/input_tokens"),
-        "output tokens": ("34", 34, "/0/usage/output_tokens"),
-        "cost in dollars": ("0.0125", 0.0125, "/0/cost_usd"),
-        "seconds": ("61.5", 61_500.0, "/0/duration_ms"),
-        "turns": ("3", 3, "/0/turns"),
+        "reward": ("0.25", 0.25, "/0/reward"), "input tokens": ("1,200", 1200, "/0/usage/input_tokens"),
+        "output tokens": ("34", 34, "/0/usage/output_tokens"), "cost in dollars": ("0.0125", 0.0125, "/0/cost_usd"),
+        "seconds": ("61.5", 61_500.0, "/0/duration_ms"), "turns": ("3", 3, "/0/turns"),
         "tool calls": ("2", 2, "/0/tool_calls"),
-    }
+    }  # fmt: skip
 
 
 def test_a_figure_that_is_none_is_missing(tmp_path: Path) -> None:

@@ -14,20 +14,9 @@ from benchmarks.untold import choose_without
 from skill_health.rules.routing.untold_words import TELLING, find_lacking, read_terms
 
 WORDS = (
-    "invoice",
-    "invoices",
-    "debtor",
-    "writ",
-    "sorted",
-    "sorting",
-    "table",
-    "chart",
-    "plum",
-    "mail",
-    "ledger",
-    "court",
-    "fee",
-)
+    "invoice", "invoices", "debtor", "writ", "sorted", "sorting", "table", "chart", "plum", "mail", "ledger",
+    "court", "fee",
+)  # fmt: skip
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=60).map(" ".join)
 
 
@@ -66,11 +55,8 @@ def test_a_word_is_named_as_it_is_mostly_written() -> None:
     }
     assert terms == {"invoic": (3, "invoices")}
     assert {form for _, _, form in read_terms("dunningLetters in 発票 are sent.")} == {
-        "dunning",
-        "letters",
-        "発票",
-        "sent",
-    }
+        "dunning", "letters", "発票", "sent",
+    }  # fmt: skip
 
 
 def test_a_threshold_is_chosen_without_the_collection_that_it_is_for() -> None:

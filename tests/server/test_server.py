@@ -47,10 +47,8 @@ def test_findings_follow_what_is_typed(write: Write) -> None:
             uri = await here.open(root / "skills/tidy/SKILL.md")
             (first,) = await here.found(uri)
             assert (first.code, first.source, first.severity) == (
-                "LI001",
-                "skill-health",
-                types.DiagnosticSeverity.Warning,
-            )
+                "LI001", "skill-health", types.DiagnosticSeverity.Warning,
+            )  # fmt: skip
             assert (first.range.start, first.range.end) == (types.Position(6, 4), types.Position(6, 19))
             assert first.code_description and "# LI001 broken-link" in path_of(first.code_description.href).read_text()
             here.change(uri, HEAD + "A bell\x07.\n")

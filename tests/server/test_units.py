@@ -108,15 +108,11 @@ def test_what_fails_is_said_and_the_next_check_is_made(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("data", "text", "saved"),
     [
-        (b"a\n", "a\n", True),
-        (b"\xef\xbb\xbfa\n", "a\n", True),
-        (b"a\r\nb\n", "a\nb\n", True),
-        ("é".encode("cp1252"), "\ufffd", True),
-        ("é".encode("utf-16"), "é", True),
-        (b"a\n", "a", False),
+        (b"a\n", "a\n", True), (b"\xef\xbb\xbfa\n", "a\n", True), (b"a\r\nb\n", "a\nb\n", True),
+        ("é".encode("cp1252"), "\ufffd", True), ("é".encode("utf-16"), "é", True), (b"a\n", "a", False),
         (b"", " ", False),
     ],
-)
+)  # fmt: skip
 def test_what_an_editor_hides_of_a_file_is_not_a_change(data: bytes, text: str, saved: bool, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(data)
     assert is_saved_text(str(tmp_path / "a"), text) is saved
@@ -141,11 +137,9 @@ def test_a_copy_has_the_findings_of_what_stands_for_it(write: Write) -> None:
         for path, findings in found.items()
     }
     assert codes == {
-        "/a/tidy/SKILL.md": ["LI001"],
-        "/a/tidy/x.md": ["LI005"],
-        "/b/tidy/SKILL.md": ["LI001"],
+        "/a/tidy/SKILL.md": ["LI001"], "/a/tidy/x.md": ["LI005"], "/b/tidy/SKILL.md": ["LI001"],
         "/b/tidy/x.md": ["LI005"],
-    }
+    }  # fmt: skip
     changed = session.check({paths[2]: text.replace("gone", "lost")})
     assert {"LI001", "RT001"} <= {finding.code for finding in changed[paths[2]]}
 

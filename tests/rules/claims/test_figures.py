@@ -56,20 +56,14 @@ def test_figures(text: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Reduce latency by 40%.",
-        "Target 60% token reduction.",
-        "If you cache, cost drops by 90%.",
-        "Masking should achieve 60-80% reduction.",
-        "A strategy saving 5% more tokens is not worth it.",
-        "Price 10-20% higher for monthly plans.",
-        "The threshold is a 30% drop.",
-        "40% of the traffic is the limit.",
-        "We believe a bigger button lifts clicks by 15%.",
-        "20% of customers bring 80% of revenue.",
-        "Costs no more than 3x the baseline.",
+        "Reduce latency by 40%.", "Target 60% token reduction.", "If you cache, cost drops by 90%.",
+        "Masking should achieve 60-80% reduction.", "A strategy saving 5% more tokens is not worth it.",
+        "Price 10-20% higher for monthly plans.", "The threshold is a 30% drop.",
+        "40% of the traffic is the limit.", "We believe a bigger button lifts clicks by 15%.",
+        "20% of customers bring 80% of revenue.", "Costs no more than 3x the baseline.",
         "Projects take 3x longer than planned.",
     ],
-)
+)  # fmt: skip
 def test_not_asserted(text: str) -> None:
     assert all(asserted(text, figure) is None for figure in figures(text))
 
@@ -95,17 +89,12 @@ def test_the_same_skill_again_gives_the_same_answer() -> None:
 @pytest.mark.parametrize(
     ("source", "path"),
     [
-        ("https://example.com/a.md", ""),
-        ("doi:10.1145/1", ""),
-        ("10.1145/3292500.3330", ""),
-        ("example.com/prices", ""),
-        ("Handbook, 3rd edition", ""),
-        ("prices.md", "prices.md"),
-        ("./notes/a b.md#top", "notes/a b.md"),
-        ("notes/prices.md:12-14", "notes/prices.md"),
+        ("https://example.com/a.md", ""), ("doi:10.1145/1", ""), ("10.1145/3292500.3330", ""),
+        ("example.com/prices", ""), ("Handbook, 3rd edition", ""), ("prices.md", "prices.md"),
+        ("./notes/a b.md#top", "notes/a b.md"), ("notes/prices.md:12-14", "notes/prices.md"),
         ("../shared/prices", "../shared/prices"),
     ],
-)
+)  # fmt: skip
 def test_sources_that_are_paths(source: str, path: str) -> None:
     assert source_path(source) == path
 

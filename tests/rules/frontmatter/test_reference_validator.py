@@ -139,13 +139,8 @@ def test_files_on_which_they_differ(tmp_path: Path, lines: str, ours: bool, thei
 def test_bytes(tmp_path: Path) -> None:
     good = f"---\nname: tidy\n{D}\n---\n# Tidy\n".encode()
     for i, (data, wrong) in enumerate({
-        good: False,
-        good.replace(b"\n", b"\r\n"): False,
-        b"\xef\xbb\xbf" + good: True,
-        b"\n" + good: True,
-        b"# Tidy\n": True,
-        good.replace(b"\n---\n#", b"\n#"): True,
-        b"": True,
+        good: False, good.replace(b"\n", b"\r\n"): False, b"\xef\xbb\xbf" + good: True, b"\n" + good: True,
+        b"# Tidy\n": True, good.replace(b"\n---\n#", b"\n#"): True, b"": True,
     }.items()):  # fmt: skip
         (tmp_path / str(i)).mkdir()
         assert both(tmp_path / str(i), data) == (wrong, wrong), data

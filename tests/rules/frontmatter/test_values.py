@@ -22,17 +22,10 @@ CONTEXT = SimpleNamespace(config=Config(), exists=lambda path: False)
 
 RULES = [rule for rule in all_rules() if rule.family == "frontmatter"]
 HOSTILE = {
-    "quotes": "\"'",
-    "opening quotes": "“«`",
-    "angle brackets": "<a",
-    "exclamation tags": "<!",
-    "sentences": "I. You. We. ",
-    "pronouns": "I ",
-    "prepositions": "use use for used made ",
-    "parentheses": "(",
-    "escapes": "\\x1b[",
-    "spaces": " ",
-}
+    "quotes": "\"'", "opening quotes": "“«`", "angle brackets": "<a", "exclamation tags": "<!",
+    "sentences": "I. You. We. ", "pronouns": "I ", "prepositions": "use use for used made ", "parentheses": "(",
+    "escapes": "\\x1b[", "spaces": " ",
+}  # fmt: skip
 KEYS = ("name", "description", "allowed-tools", "compatibility")
 
 

@@ -48,13 +48,9 @@ def scripts(draw: st.DrawFn) -> str:
 
 def found(text: str) -> Iterator[str]:
     files = (
-        "scripts/run.py",
-        "scripts/own/__init__.py",
-        "scripts/own/there.py",
-        "kit/__init__.py",
-        "there.py",
+        "scripts/run.py", "scripts/own/__init__.py", "scripts/own/there.py", "kit/__init__.py", "there.py",
         "scripts/there.py",
-    )
+    )  # fmt: skip
     skill = parse_skill(b"---\nname: s\ndescription: d\n---\n", "s/SKILL.md", "s", files)
 
     class Context(FileContext):

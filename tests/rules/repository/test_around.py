@@ -114,17 +114,10 @@ def test_test_data_and_what_git_ignores_is_no_plugin(root: Path, capfd: Lines) -
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "\0",
-        "[" * 100_000,
-        '{"a":' * 50_000,
-        '{"name": "\\ud800"}',
-        '"' * 9,
-        "\ufeff{}",
-        "{" + '"a": 1,' * 50_000,
-        "9" * 9_999,
+        "", "\0", "[" * 100_000, '{"a":' * 50_000, '{"name": "\\ud800"}', '"' * 9, "\ufeff{}",
+        "{" + '"a": 1,' * 50_000, "9" * 9_999,
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize(
     "path", [MANIFEST, ".claude-plugin/marketplace.json", HOOKS, ".mcp.json", ".claude/settings.json"]
 )
@@ -136,20 +129,8 @@ def test_hostile_text(path: str, text: str, root: Path, capfd: Lines) -> None:
 
 # What hosts would make of these values is not the point: a rule that expects another type must not stop.
 VALUES: list[object] = [
-    None,
-    True,
-    3,
-    "",
-    "x",
-    [],
-    {},
-    [None],
-    {"": None},
-    {"hooks": [{"hooks": 3}]},
-    [{"name": []}],
-    "../..",
-    "/",
-]
+    None, True, 3, "", "x", [], {}, [None], {"": None}, {"hooks": [{"hooks": 3}]}, [{"name": []}], "../..", "/",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)

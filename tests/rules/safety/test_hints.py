@@ -15,13 +15,10 @@ SECRET = secret_sent_away._HINTS
 PRINTED = (*SECRET, *secret_sent_away._HINTS_OF_PRINTED)
 COVERED = {
     "hides": (hidden_from_user._HIDES, hidden_from_user._HINTS),
-    "opens": (reverse_shell._OPENS, reverse_shell._HINTS),
-    "secret-file": (secret_sent_away._SECRET_FILE, SECRET),
-    "source": (secret_sent_away._SOURCE, SECRET),
-    "in-call": (secret_sent_away._IN_CALL, SECRET),
-    "piped": (secret_sent_away._PIPED, PRINTED),
-    "given": (secret_sent_away._GIVEN, PRINTED),
-}
+    "opens": (reverse_shell._OPENS, reverse_shell._HINTS), "secret-file": (secret_sent_away._SECRET_FILE, SECRET),
+    "source": (secret_sent_away._SOURCE, SECRET), "in-call": (secret_sent_away._IN_CALL, SECRET),
+    "piped": (secret_sent_away._PIPED, PRINTED), "given": (secret_sent_away._GIVEN, PRINTED),
+}  # fmt: skip
 
 
 # Drawing texts of these patterns is slow.

@@ -83,12 +83,8 @@ def judge(root: Path, files: Mapping[str, str], select: tuple[str, ...] = ("SA",
 def test_it_comes_to_an_end(name: str, size: int, tmp_path: Path) -> None:
     text = texts(size)[name]
     files = {
-        "SKILL.md": HEAD + text,
-        "scripts/a.py": text,
-        "scripts/b.js": text,
-        "references/c.md": text,
-        "d.svg": text,
-    }
+        "SKILL.md": HEAD + text, "scripts/a.py": text, "scripts/b.js": text, "references/c.md": text, "d.svg": text,
+    }  # fmt: skip
     judge(tmp_path, {f"skills/hostile/{path}": each for path, each in files.items()})
 
 
