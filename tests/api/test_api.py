@@ -168,16 +168,12 @@ NOT_JSON = "not JSON"
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", NOT_JSON),
-        (b"\xff\xfe", NOT_JSON),
-        (b"[]", FOREIGN),
-        (b'{"schema": "skill-health/report/99"}', "skill-health/report/99"),
-        (b'{"schema": 7}', FOREIGN),
-        (b'{"schema": "skill-health/report/1", "tool": 3}', "tool"),
-        (b'{"a":' * 100_000, NOT_JSON),
+        (b"", NOT_JSON), (b"\xff\xfe", NOT_JSON), (b"[]", FOREIGN),
+        (b'{"schema": "skill-health/report/99"}', "skill-health/report/99"), (b'{"schema": 7}', FOREIGN),
+        (b'{"schema": "skill-health/report/1", "tool": 3}', "tool"), (b'{"a":' * 100_000, NOT_JSON),
     ],
     ids=["empty", "bytes", "list", "later", "number", "torn", "deep"],
-)
+)  # fmt: skip
 def test_other_files_are_refused_with_a_reason(tmp_path: Path, content: bytes, said: str) -> None:
     (tmp_path / "file.json").write_bytes(content)
     with pytest.raises(skill_health.UsageError, match=re.escape(said)):

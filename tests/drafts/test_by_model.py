@@ -100,19 +100,15 @@ def test_a_second_model_may_only_reject(tmp_path: Path, run: Callable[..., Any])
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("", "empty_answer"),
-        ("Sure! Here they are.", "prose"),
-        ('{"prompts": [', "not_json"),
-        ('{"prompts": {}}', "wrong_form"),
-        ('{"prompts": [1]}', "wrong_form"),
+        ("", "empty_answer"), ("Sure! Here they are.", "prose"), ('{"prompts": [', "not_json"),
+        ('{"prompts": {}}', "wrong_form"), ('{"prompts": [1]}', "wrong_form"),
         ('{"prompts": [{"role": "boss", "text": "x", "expected": null}]}', "wrong_form"),
         ('{"prompts": [{"role": "none", "text": 7, "expected": null}]}', "wrong_form"),
-        ('{"prompts": [], "prompts": []}', "not_json"),
-        (json.dumps({"prompts": [{}] * 1000}), "too_long"),
+        ('{"prompts": [], "prompts": []}', "not_json"), (json.dumps({"prompts": [{}] * 1000}), "too_long"),
         ("[" * 100_000, "prose"),
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_an_answer_of_another_form_is_none(text: str, kind: str) -> None:
     assert read_prompts(text) == kind
 

@@ -99,19 +99,13 @@ def test_the_case_of_the_file_name(key: str, name: str) -> None:
 
 
 HOSTILE = [
-    b"",
-    b"\xff\xfe-\0-\0-\0\n\0",
-    b"---\nname: \xff\xfe\ndescription: \x80\n---\n",
-    b"---\nname: \x1b]0;title\x07\ndescription: a\0b\n---\n",
-    b"---\n" + b"a: [" * 2000 + b"\n---\n",
-    b"---\nname: tidy\ndescription: " + b"x" * 300_000 + b"\n---\n",
-    b"---\r---\r\rname:\r",
-    b"---\n? [a]\n: {b: !c d}\n---\n",
-    b"---\n---\n",
-    b"---\n- a\n---\n",
+    b"", b"\xff\xfe-\0-\0-\0\n\0", b"---\nname: \xff\xfe\ndescription: \x80\n---\n",
+    b"---\nname: \x1b]0;title\x07\ndescription: a\0b\n---\n", b"---\n" + b"a: [" * 2000 + b"\n---\n",
+    b"---\nname: tidy\ndescription: " + b"x" * 300_000 + b"\n---\n", b"---\r---\r\rname:\r",
+    b"---\n? [a]\n: {b: !c d}\n---\n", b"---\n---\n", b"---\n- a\n---\n",
     b"--- \nname: !!int ''\ndescription: !!binary x\n--- \n",
     "---\nname: \u202etidy\ndescription: '\ud83d'\n---\n".encode("utf-8", "surrogatepass"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("data", HOSTILE, ids=range(len(HOSTILE)))

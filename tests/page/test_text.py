@@ -48,16 +48,12 @@ def test_a_limit_cuts_the_text_and_not_an_escape(text: str, limit: int) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("a\r\nb\tc", "a\nb\tc"),
-        ("\x00\x1b[31m\x7f\x9b", r"\x00\x1b[31m\x7f\x9b"),
-        ("gpj.\u202eexe", r"gpj.\u{202e}exe"),
-        ("\ud800 \udfff", r"\u{d800} \u{dfff}"),
+        ("a\r\nb\tc", "a\nb\tc"), ("\x00\x1b[31m\x7f\x9b", r"\x00\x1b[31m\x7f\x9b"),
+        ("gpj.\u202eexe", r"gpj.\u{202e}exe"), ("\ud800 \udfff", r"\u{d800} \u{dfff}"),
         ("a\u00adb\u200bc\ufeff\U000e0041\ufffe", r"a\xadb\u{200b}c\u{feff}\u{e0041}\u{fffe}"),
-        ("grün 日本 🎉 <b>&amp;", "grün 日本 🎉 <b>&amp;"),
-        (None, "None"),
-        (12, "12"),
+        ("grün 日本 🎉 <b>&amp;", "grün 日本 🎉 <b>&amp;"), (None, "None"), (12, "12"),
     ],
-)
+)  # fmt: skip
 def test_each_kind(text: object, told: str) -> None:
     assert escape_text(text) == told
 

@@ -145,17 +145,13 @@ NO_STEPS = "the trajectory has no list of steps"
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (b"{", NOT_JSON),
-        (b"", NOT_JSON),
-        (b"9" * 6000, NOT_JSON),
-        (b"\xff\xfe{}", NOT_JSON),
-        (b"[" * 100_000, "the trajectory is nested too deep to be shown"),
-        (b"[]", NO_STEPS),
+        (b"{", NOT_JSON), (b"", NOT_JSON), (b"9" * 6000, NOT_JSON), (b"\xff\xfe{}", NOT_JSON),
+        (b"[" * 100_000, "the trajectory is nested too deep to be shown"), (b"[]", NO_STEPS),
         (b'{"steps": {"0": 1}}', NO_STEPS),
         (b" " * ((8 << 20) + 1), "the trajectory has 8 MB and is not shown here"),
     ],
     ids=["cut", "empty", "digits", "bytes", "deep", "list", "object", "huge"],
-)
+)  # fmt: skip
 def test_a_trajectory_that_cannot_be_read_is_one_line(tmp_path: Path, data: bytes, problem: str) -> None:
     view = look(tmp_path, {"trajectory.json": data, "diff.patch": b"", "final.txt": b"Done."})
     assert view.problems == (problem,)

@@ -102,27 +102,13 @@ def test_sources_that_are_paths(source: str, path: str) -> None:
 @pytest.mark.parametrize(
     "unit",
     [
-        "it saves 40% of tokens ",
-        pytest.param("- it saves 40% of tokens\n", marks=pytest.mark.slow),
+        "it saves 40% of tokens ", pytest.param("- it saves 40% of tokens\n", marks=pytest.mark.slow),
         "# it saves 40% of tokens\n",
-        pytest.param("it saves 40% of tokens\n\n<!-- claim-a-c -->\n\n", marks=pytest.mark.slow),
-        "`claim-a-c`\n",
-        "claim-a-c\n",
-        "claim-aaa_",
-        "all 40 skills\n",
-        "1 a b c d skills ",
-        "A.A-A'",
-        "(a, ",
-        "[1,",
-        '"40% ',
-        "40% of a a a ",
-        "1-",
-        "1.1",
-        "$1 $",
-        "SWE-bench 0.5 ",
-        "as of ",
+        pytest.param("it saves 40% of tokens\n\n<!-- claim-a-c -->\n\n", marks=pytest.mark.slow), "`claim-a-c`\n",
+        "claim-a-c\n", "claim-aaa_", "all 40 skills\n", "1 a b c d skills ", "A.A-A'", "(a, ", "[1,", '"40% ',
+        "40% of a a a ", "1-", "1.1", "$1 $", "SWE-bench 0.5 ", "as of ",
     ],
-)
+)  # fmt: skip
 def test_hostile_repeats_cost_no_more_than_their_length(unit: str) -> None:
     def lines(times: int) -> int:
         text = skill(unit * times)
