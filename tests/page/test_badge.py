@@ -149,7 +149,6 @@ def test_routing(page: Page, message: str, tone: str) -> None:
         (made(effects=[effect("biased")]), "biased +20.0 points [+10.0, +30.0] n 8", "unknown"),
         (made(effects=[effect("not testable")]), "not testable", "unknown"),
         (made(effects=[effect("helps", preliminary=["few"])]), "helps +20.0 points [+10.0, +30.0] n 8, preliminary", "warn"),
-        (made(effects=[effect("harmful", preliminary=["few"])]), "harmful +20.0 points [+10.0, +30.0] n 8, preliminary", "warn"),
         (made(effects=[effect("helps"), effect("harmful")]), "harmful +20.0 points [+10.0, +30.0] n 8", "bad"),
         (made(effects=[effect("harmful", changed=True), effect("helps")]), "helps +20.0 points [+10.0, +30.0] n 8", "good"),
         (made(effects=[effect("helps", changed=True)]), "helps +20.0 points [+10.0, +30.0] n 8, out of date", "unknown"),

@@ -66,21 +66,11 @@ def test_every_document_keeps_to_its_schema_and_every_origin_leads_back() -> Non
     assert [again.origins.of(each) for each in reversed(every)] == [page.origins.of(each) for each in reversed(every)]
 
 
-def test_what_is_in_no_document_has_no_origin() -> None:
+def test_keys_are_escaped_and_what_is_in_no_document_has_no_origin() -> None:
     page = page_made.page()
+    assert page.origins.of(page.own.listing, "skills", "a/b~c") == "page#/listing/skills/a~1b~0c"
     with pytest.raises(KeyError):
         page.origins.of(replace(page.own, title="another"))
-
-
-def test_the_documents_have_their_names() -> None:
-    page = page_made.page()
-    lines = (page.history, page.router_history, page.effect_history)
-    docs = [page.status, page.lint, page.own, *(line[1] for line in lines), *page.router, *page.effects]
-    assert [page.origins.of(each) for each in docs] == [
-        "status#", "lint#", "page#", "history#/1", "router-history#/1", "effectiveness-history#/1",
-        f"router/{page_made.ROUTER_RUN}#", f"effectiveness/{page_made.EFFECT_RUN}#",
-    ]  # fmt: skip
-    assert page.origins.of(page.own.listing, "skills", "a/b~c") == "page#/listing/skills/a~1b~0c"
 
 
 @pytest.mark.parametrize(
@@ -145,15 +135,9 @@ def test_the_same_collection_makes_the_same_page_anywhere(whole: Path, monkeypat
 
 
 TORN: dict[str, bytes] = {
-    "torn": b'{"schema": "skill-health/history/1", "ti',
-    "no object": b"[]",
-    "no text": b"\xff\xfe\x00",
+    "torn": b'{"schema": "skill-health/history/1", "ti', "no object": b"[]", "no text": b"\xff\xfe\x00",
     "another form": b'{"schema": "skill-health/history/9", "version": 9, "kind": "effectiveness"}',
-    "half a pair": b'{"schema": "\\ud800"}',
-    "no number": b'{"schema": NaN}',
-    "deep": b"[" * 5000,
-    "no keys": b"{}",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -263,12 +247,11 @@ def test_a_history_that_cannot_be_read_costs_a_note(whole: Path) -> None:
     assert not [note for note in page.notes if str(whole) in note]
 
 
-DAMAGED = "is damaged or breaks its schema"
 BROKEN: dict[str, tuple[bytes | None, str]] = {
-    "absent": (None, "is not there"), "damaged": (b'{"run', DAMAGED), "no text": (b"\xff\xff", DAMAGED),
-    "no object": (b"[]", "xpected object, got array"), "no number": (b'{"a": NaN}', DAMAGED),
-    "another form": (b'{"schema": 1}', DAMAGED),
-}  # fmt: skip
+    "absent": (None, "is not there"),
+    "damaged": (b'{"run', "is damaged or breaks its schema"),
+    "no object": (b"[]", "xpected object, got array"),
+}
 
 
 @pytest.mark.parametrize(("data", "why"), BROKEN.values(), ids=BROKEN)

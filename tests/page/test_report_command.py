@@ -226,16 +226,6 @@ def test_mistakes_are_the_users(arguments: list[str], root: Path, capsys: Said) 
 
 
 @pytest.mark.slow
-def test_a_page_of_a_whole_collection_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Said) -> None:
-    found = os.path.dirname(page_made.page().folder)
-    monkeypatch.chdir(found)
-    assert main(["report", "--format", "md", *DAY]) == 0
-    said = capsys.readouterr().out
-    assert "harmful" in said
-    assert found not in said
-
-
-@pytest.mark.slow
 @pytest.mark.usefixtures("plain_html")
 def test_a_page_that_is_not_kept_leaves_its_state_for_the_next_one(root: Path, capsys: Said) -> None:
     page, state = root / "reports/index.html", root / "reports/index.state.json"

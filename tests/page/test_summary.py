@@ -122,11 +122,6 @@ def test_skills_of_which_only_the_effect_is_not_known_have_no_row() -> None:
     assert len(rows(text)) == 1 and "Others: 4 not measured." in text
 
 
-def test_nothing_to_do() -> None:
-    text = render(replace(page(), verdicts={}, due=()))
-    assert "None." in text and rows(text) == []
-
-
 def test_changes() -> None:
     def told(*skills: Any) -> str:
         changes = filled(PageChanges, {"since": {"as_of": "2026-11-19", "version": "0.1.0"}, "skills": skills})
