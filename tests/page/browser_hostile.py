@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
-from browser_driver import ROOT
-
-sys.path.insert(0, str(ROOT))
 from benchmarks._made_page import Size, append, write_reports
 
 ATTACKS = (

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_driver import AXE, NARROW, ROOT, WIDE, build, chromium, missing, open_all, visit
+from browser_driver import AXE, NARROW, WIDE, build, chromium, missing, open_all, visit
 
-sys.path.insert(0, str(ROOT))
 from benchmarks._made_page import Size, write_page
 
 _LACKS = missing() or ("" if AXE.is_file() else "axe-core is missing: bash scripts/install_browser.sh")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_driver import NARROW, ROOT, WIDE, build, open_all, visit
+from browser_driver import NARROW, WIDE, build, open_all, visit
 
-sys.path.insert(0, str(ROOT))
 from benchmarks._made_page import Size, write_page
 
 pytestmark = pytest.mark.real

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_driver import ROOT
 from browser_hostile import write_hostile
 
-sys.path.insert(0, str(ROOT))
 from benchmarks._made_page import Size, write_page
 from skill_health.core.validation import problems
 

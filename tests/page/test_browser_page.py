@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from browser_driver import AS_OF, NARROW, ROOT, WIDE, build, names_shown, open_all, visit
+from browser_driver import AS_OF, NARROW, WIDE, build, names_shown, open_all, visit
 from browser_look import contrast, covered, cut, faint, overlaps, too_wide
 
-sys.path.insert(0, str(ROOT))
 from benchmarks._made_page import Size, write_page
 
 pytestmark = pytest.mark.real

@@ -10,13 +10,11 @@ from pathlib import Path
 
 import drafts_made
 import pytest
-from browser_driver import AS_OF, BROWSERS, ROOT, chromium, missing, names_shown, running, visit
+from browser_driver import AS_OF, BROWSERS, chromium, missing, names_shown, running, visit
 from msgspec.structs import replace
 
-from skill_health.drafts.store import add_drafts
-
-sys.path.insert(0, str(ROOT))
 from benchmarks._made_page import Size, write_page
+from skill_health.drafts.store import add_drafts
 
 pytestmark = pytest.mark.real
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_driver import NARROW, ROOT, WIDE, build, visit
+from browser_driver import NARROW, WIDE, build, visit
 
-sys.path.insert(0, str(ROOT))
 from benchmarks._made_page import Size, write_reports
 
 pytestmark = pytest.mark.real
