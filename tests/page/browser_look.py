@@ -147,12 +147,13 @@ def too_wide(page: Any) -> int:
 
 
 def contrast(one: str, other: str) -> float:
-    """The contrast of two colours that a browser computed, such as rgb(1, 2, 3)."""
+    """The contrast of WCAG 2 of two colours, such as rgb(1, 2, 3) of a browser or #010203 of a style."""
     high, low = sorted((_light(one), _light(other)), reverse=True)
     return (high + 0.05) / (low + 0.05)
 
 
 def _light(colour: str) -> float:
-    parts = [float(part) / 255 for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
+    named = [int(colour[at : at + 2], 16) for at in (1, 3, 5)] if colour.startswith("#") else []
+    parts = [float(part) / 255 for part in named or colour[colour.index("(") + 1 : -1].split(",")[:3]]
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
@@ -92,6 +93,24 @@ def _shapes(element: ElementTree.Element, x: float, y: float, anchor: str) -> It
             ends = (float(child.get("x2", 0)), float(child.get("y2", 0)))
             yield from (Shape(child, at_x + a, at_y + b) for a, b in ((0.0, 0.0), ends))
         yield from _shapes(child, at_x, at_y, own)
+
+
+def beyond(svg: str) -> list[Shape]:
+    """What does not lie on the canvas."""
+    width, height = size(svg)
+    return [
+        each for each in shapes(svg) if each.left < 0 or each.left + each.width > width or not 0 <= each.y <= height
+    ]
+
+
+def crossing(found: Iterable[Shape], apart: float = 9) -> list[tuple[str, str]]:
+    """Texts that lie over each other: not so many pixels apart, nor side by side."""
+    told = [each for each in found if each.text]
+    return [
+        (one.text, two.text)
+        for one, two in combinations(told, 2)
+        if abs(one.y - two.y) < apart and one.left + one.width > two.left and two.left + two.width > one.left
+    ]
 
 
 def texts(svg: str) -> list[str]:

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import page_made
 import pytest
+from browser_look import contrast
 from filled_records import documents, filled, page_over
 from msgspec import structs
 from page_parsed import Parsed
@@ -158,19 +159,7 @@ def test_texts_can_be_read_in_both_themes(ground: str, texts: tuple[str, ...]) -
     assert len(blocks) == 3
     for block in blocks:
         colors = dict(part.split(":") for part in block.replace("--", "").split(";"))
-        assert {name: _contrast(colors[name], colors[ground]) >= 4.5 for name in texts} == dict.fromkeys(texts, True)
-
-
-def _contrast(one: str, other: str) -> float:
-    """The contrast of WCAG 2."""
-    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def _luminance(color: str) -> float:
-    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+        assert {name: contrast(colors[name], colors[ground]) >= 4.5 for name in texts} == dict.fromkeys(texts, True)
 
 
 def test_an_empty_collection_is_a_page() -> None:

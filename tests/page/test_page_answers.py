@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from records_made import EFFECT, ROUTING, figure, health_of, skill_record
 from records_made import FOUND as ROUTED
+from test_one_vocabulary import EFFECTS
 
 from skill_health.cli import main
 from skill_health.documents._record import NotedFigure
-from skill_health.documents.effect_history import VERDICTS, Effects, ModelEffect
+from skill_health.documents.effect_history import Effects, ModelEffect
 from skill_health.documents.router_history import ModelRouting
 from skill_health.documents.skill_record import SkillRouted
 from skill_health.page.verdict.answers import effect, routing
@@ -135,14 +136,6 @@ def test_effect(effects: list[list[ModelEffect]], whole: list[ModelEffect], word
     found = effect(status)
     assert (found.detail, found.tone) == (word, tone)
     assert reason in found.reason
-
-
-EFFECTS = st.builds(
-    lambda word, changed, simulated, few: replace(
-        EFFECT, verdict=word, changed=changed, simulated=simulated, preliminary=few
-    ),
-    st.sampled_from(VERDICTS), st.booleans(), st.booleans(), st.sampled_from([(), ("few",)]),
-)  # fmt: skip
 
 
 @given(st.lists(st.lists(EFFECTS, max_size=3), min_size=1, max_size=4), st.lists(EFFECTS, max_size=2))

@@ -9,7 +9,7 @@ from configurations_made import SUBJECTS, cell, criterion, made, row, subject, t
 from filled_records import page_over
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from picture_parts import marks, shape, shapes, size, texts
+from picture_parts import beyond, crossing, marks, shape, shapes, size, texts
 from pictures_made import HOSTILE
 from test_html_judged import judged, over
 
@@ -152,17 +152,8 @@ def test_everything_drawn_lies_on_the_canvas_and_no_text_over_another(kind: str)
     else:
         of = hostile(1) if kind == "hostile" else over(judged("plums", True), configurations=page().configurations)
     for key, svg in draw_all(pictures(of)).items():
-        width, height = size(svg)
-        assert 380 <= width <= 640, (key, width)
-        boxes = list(shapes(svg))
-        for each in boxes:
-            assert each.left >= 0 and each.left + each.width <= width and 0 <= each.y <= height, (key, each)
-        told = [(each.left, each.y, each.left + each.width, each.text) for each in boxes if each.text]
-        for at, (left, y, right, text) in enumerate(told):
-            for other_left, other_y, other_right, other in told[at + 1 :]:
-                assert abs(y - other_y) >= 9 or right <= other_left or other_right <= left or kind == "hostile", (
-                    key, text, other,
-                )  # fmt: skip
+        assert 380 <= size(svg)[0] <= 640 and beyond(svg) == [], key
+        assert kind == "hostile" or crossing(shapes(svg)) == [], key
 
 
 @settings(max_examples=15)

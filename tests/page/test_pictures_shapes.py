@@ -12,7 +12,7 @@ import pytest
 from filled_records import page_over
 from hypothesis import given
 from hypothesis import strategies as st
-from picture_parts import every, marks, shape, shapes, size, texts
+from picture_parts import beyond, crossing, every, marks, shape, shapes, size, texts
 from pictures_made import HOSTILE, made
 
 from skill_health.documents.caveats import Caveat, FoundCaveat
@@ -48,22 +48,14 @@ def test_everything_drawn_lies_on_the_canvas(name: str) -> None:
     drawn = draw_all(found)
     assert len(drawn) == len(found) > 3
     for key, svg in drawn.items():
-        width, height = size(svg)
-        assert 380 <= width <= 640, key
-        for each in shapes(svg):
-            assert each.left >= 0 and each.left + each.width <= width and 0 <= each.y <= height, (key, each)
-            assert 0 <= each.x <= width, (key, each)
+        assert 380 <= size(svg)[0] <= 640 and beyond(svg) == [], key
 
 
 @pytest.mark.slow
 def test_no_two_texts_lie_over_each_other() -> None:
     page = made(3, skills=40, models=3, days=40, hostile=False)
     for key, svg in draw_all(collection_pictures(page)).items():
-        boxes = [(each.left, each.y, each.left + each.width, each.text) for each in shapes(svg) if each.text]
-        for at, (left, y, right, text) in enumerate(boxes):
-            for other_left, other_y, other_right, other in boxes[at + 1 :]:
-                apart = abs(y - other_y) >= 9 or right <= other_left or other_right <= left
-                assert apart, (key, text, other)
+        assert crossing(shapes(svg)) == [], key
 
 
 @pytest.mark.slow
@@ -173,9 +165,7 @@ def test_names_of_skills_in_a_scatter_plot_cover_no_point_and_no_other_name() ->
         if each.element.get("stroke-width") is None and each.element.tag == "path"
     ]
     assert len(names) > 3 and len(points) > 100
-    for at, one in enumerate(names):
-        for two in names[at + 1 :]:
-            assert abs(one.y - two.y) >= 11 or one.left + one.width <= two.left or two.left + two.width <= one.left
+    assert crossing(names, 11) == []
     models = {each["model"] for each in marks(scatter.spec, "point")}
     assert len(models) == 3 and models <= {*texts(draw(scatter))}
 

@@ -19,7 +19,6 @@ from test_serve import Client, serving
 from trial_made import HOSTILE, RUN
 from trials_run import ctrf, story, write
 
-from skill_health.documents._record import encode_record
 from skill_health.effectiveness.effects.build import build_report
 from skill_health.page.html import render, render_site
 from skill_health.page.request import PageOptions
@@ -49,6 +48,13 @@ def pages_of(folder: Path) -> tuple[TrialPages, list[Any]]:
     return TrialPages(runs, "Plums"), list(runs.named(RUN).values())
 
 
+def page_of(folder: Path, run_: Any, results: list[Any]) -> Any:
+    """A page over a run with these results, which is kept below `folder`."""
+    kept(folder, replace(run_, results=tuple(results)))
+    report = build_report(run_.manifest, results)
+    return replace(page_made.bare(), effects=(report,), folder=str(folder), base=str(folder))
+
+
 def test_each_cell_is_the_count_of_the_report_and_of_the_trials() -> None:
     page = page_made.page()
     grids = list(build_grids(page))
@@ -74,12 +80,7 @@ def test_what_was_planned_and_not_run_is_missing_and_an_error_is_no_failure(tmp_
     outcomes = iter(("fail", "infrastructure", "pass", "pass", "pass"))
     results = [replace(each, outcome=next(outcomes), reward=None) for each in found.results[:5]]
     arms = [each.arm for each in results]
-    report = build_report(found.manifest, results)
-    folder = kept(tmp_path / "reports", replace(found, results=tuple(results)))
-    (folder / "report.json").write_text(encode_record(report), encoding="utf-8")
-    page = replace(
-        page_made.bare(), effects=(report,), folder=str(tmp_path / "reports"), base=str(tmp_path / "reports")
-    )
+    page = page_of(tmp_path, found, results)
     by_name = page.runs.named(RUN)
     (grid,) = build_grids(page)
     cells = dict(zip(grid.arms, grid.rows[0].cells, strict=True))
@@ -105,9 +106,7 @@ def test_a_cell_leads_to_the_trial_whose_sign_it_has(ways: Any, sign: str, tmp_p
     results = [
         replace(each, outcome=ways[each.replication][0], reward=ways[each.replication][1]) for each in found.results
     ]
-    report = build_report(found.manifest, results)
-    kept(tmp_path, replace(found, results=tuple(results)))
-    page = replace(page_made.bare(), effects=(report,), folder=str(tmp_path), base=str(tmp_path))
+    page = page_of(tmp_path, found, results)
     by_name = page.runs.named(RUN)
     (grid,) = build_grids(page)
     cells = [cell for cell in grid.rows[0].cells if cell]
