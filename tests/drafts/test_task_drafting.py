@@ -16,9 +16,11 @@ from trial_bench import needs_bubblewrap
 from skill_health.cli import main
 from skill_health.effectiveness.tasks._load import load_tasks
 
+Said = pytest.CaptureFixture[str]
+Report = Callable[[], Any]
 AUTHOR = ("--model", "scripted:author", "--max-budget-usd", "100")
 ONE = {"proposals": [proposal()]}
-STEP = "Bill every berth by its length in metres, and the winter months at half the rate.\n"
+STEP = "Bill every berth by its length in metres, and the winter months at half the rate."
 
 
 def draft(root: Path, *more: str, sandbox: str = "none", model: tuple[str, ...] = AUTHOR) -> int:
@@ -40,18 +42,12 @@ def drafted(tmp_path: Path, author: Author, *more: str, **given: Any) -> tuple[i
 
 
 @pytest.fixture
-def report(capsys: pytest.CaptureFixture[str]) -> Callable[[], dict[str, Any]]:
-    def read() -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(capsys.readouterr().out)
-        return found
-
-    return read
+def report(capsys: Said) -> Report:
+    return lambda: json.loads(capsys.readouterr().out)
 
 
 @pytest.mark.slow
-def test_proposals_wait_for_a_person_and_then_become_tasks(
-    tmp_path: Path, report: Callable[[], dict[str, Any]]
-) -> None:
+def test_proposals_wait_for_a_person_and_then_become_tasks(tmp_path: Path, report: Report) -> None:
     author = Author({"proposals": [proposal(1), proposal(2)]}, task())
     with serve(author) as server:
         root = write_collection(tmp_path / "c", server.url)
@@ -59,17 +55,15 @@ def test_proposals_wait_for_a_person_and_then_become_tasks(
         found = report()
         assert (found["total"]["proposals"]["fit"], found["total"]["waiting"], author.asked) == (2, 2, ["proposals"])
         first = records(root, "proposals")[0]
-        assert (first["state"], first["content"]["skills"], first["origin"]["by"]) == (
-            "proposed", ["harbour-dues"], "model",
-        )  # fmt: skip
+        told = (first["state"], first["content"]["skills"], first["origin"]["by"])
+        assert told == ("proposed", ["harbour-dues"], "model")
         path = root / "drafts/proposals" / f"{first['id']}.json"
         path.write_text(path.read_text("utf-8").replace('"state": "proposed"', '"state": "accepted"'), "utf-8")
         assert draft(root) == 0
         found = report()
     assert author.asked == ["proposals", "tasks"], "what was answered is not asked again"
-    assert (found["total"]["tasks"]["generated"], found["total"]["tasks"]["fit"], found["total"]["waiting"]) == (
-        1, 1, 1,
-    )  # fmt: skip
+    total = found["total"]
+    assert total["tasks"]["generated"] == total["tasks"]["fit"] == total["waiting"] == 1
     (made,) = records(root, "tasks")
     assert (made["id"], made["state"], made["content"]["proposal"]) == (first["id"], "proposed", first["id"])
     assert (made["content"]["goal"], made["content"]["instruction"], made["content"]["checked"]) == (10, 10, 12)
@@ -77,41 +71,46 @@ def test_proposals_wait_for_a_person_and_then_become_tasks(
     assert main(["effectiveness", "check", str(root / "drafts/tasks"), "--sandbox", "none"]) == 0
 
 
-FLAWS: list[tuple[str, Any, str]] = [
-    ("its name", lambda made: made.update(instruction=made["instruction"] + "Use harbour-dues for it.\n"), "names-skill"),
-    (
-        "steps of the skill",
-        lambda made: made.update(instruction=made["instruction"] + STEP),
-        "steps-leak",
-    ),
+Change = Callable[[dict[str, Any]], object]
+
+
+def says(text: str) -> Change:
+    return lambda made: made.update(instruction=f"{made['instruction']}{text}\n")
+
+
+def checks(kind: str, **more: Any) -> Change:
+    return lambda made: [each.update(check={"kind": kind, "path": "boats.csv", **more}) for each in made["goal"]]
+
+
+def solves(text: str) -> Change:
+    return lambda made: made["solution"][0].update(text=text)
+
+
+def adds(path: str) -> Change:
+    return lambda made: made["files"].append({"path": path, "text": "x"})
+
+
+PIER = "The file is sorted by the names that are painted on the pier"
+FLAWS: list[tuple[str, Change, str]] = [
+    ("its name", says("Use harbour-dues for it."), "names-skill"),
+    ("steps of the skill", says(STEP), "steps-leak"),
     (
         "an item of the rubric",
-        lambda made: made["instruction_following"][2].update(text="The file is sorted by the names that are painted on the pier")
-        or made.update(instruction=made["instruction"] + "The file is sorted by the names that are painted on the pier.\n"),
-        "rubric-leak",
+        lambda made: made["instruction_following"][2].update(text=PIER) or says(f"{PIER}.")(made), "rubric-leak",
     ),
-    ("what a check looks for", lambda made: made.update(instruction=made["instruction"] + "The key is dues_cents.\n"), "rubric-leak"),
-    ("a folder that agents read", lambda made: made["files"].append({"path": ".claude/skills/x/SKILL.md", "text": "x"}), "visible"),
-    (
-        "a verifier that passes on nothing",
-        lambda made: [each.update(check={"kind": "file_exists", "path": "boats.csv"}) for each in made["goal"]],
-        "nothing-passes",
-    ),
-    (
-        "a goal that is there before, and a rule that is not",
-        lambda made: [each.update(check={"kind": "file_contains", "path": "boats.csv", "text": "Gull"}) for each in made["goal"]],
-        "nothing-passes",
-    ),
-    ("an oracle that fails", lambda made: made["solution"][0].update(text="exit 3\n"), "oracle-error"),
-    ("an oracle that does nothing", lambda made: made["solution"][0].update(text="true\n"), "oracle-fails"),
+    ("what a check looks for", says("The key is dues_cents."), "rubric-leak"),
+    ("a folder that agents read", adds(".claude/skills/x/SKILL.md"), "visible"),
+    ("a verifier that passes on nothing", checks("file_exists"), "nothing-passes"),
+    ("a goal that is there before, and a rule that is not", checks("file_contains", text="Gull"), "nothing-passes"),
+    ("an oracle that fails", solves("exit 3\n"), "oracle-error"),
+    ("an oracle that does nothing", solves("true\n"), "oracle-fails"),
     (
         "a goal that an empty file reaches",
         lambda made: made.update(goal=[{**made["goal"][0], "text": f"It is there, {nth}."} for nth in range(10)])
         or [each.pop("check", None) for each in made["instruction_following"]],
         "bought",
     ),
-    ("no JSON", lambda made: made.clear(), "wrong-form"),
-    ("a path above", lambda made: made["files"].append({"path": "../../../evil", "text": "x"}), "path"),
+    ("no JSON", lambda made: made.clear(), "wrong-form"), ("a path above", adds("../../../evil"), "path"),
 ]  # fmt: skip
 
 
@@ -119,10 +118,10 @@ FLAWS: list[tuple[str, Any, str]] = [
 @pytest.mark.parametrize(("name", "change", "kind"), thinned(FLAWS, 4))
 def test_a_flaw_is_found_and_kept(
     name: str,
-    change: Callable[[dict[str, Any]], object],
+    change: Change,
     kind: str,
     tmp_path: Path,
-    report: Callable[[], dict[str, Any]],
+    report: Report,
 ) -> None:
     code, root = drafted(tmp_path, Author(ONE, changed(change)), "--straight")
     found = report()["total"]["tasks"]
@@ -136,7 +135,7 @@ def test_a_flaw_is_found_and_kept(
 
 
 @pytest.mark.slow
-def test_what_says_nearly_the_same_is_drafted_once(tmp_path: Path, report: Callable[[], dict[str, Any]]) -> None:
+def test_what_says_nearly_the_same_is_drafted_once(tmp_path: Path, report: Report) -> None:
     twice = {"proposals": [proposal(1), proposal(1, title="Work 1!"), proposal(2)]}
     code, _ = drafted(tmp_path, Author(twice, task()), "--straight")
     found = report()["total"]
@@ -144,7 +143,7 @@ def test_what_says_nearly_the_same_is_drafted_once(tmp_path: Path, report: Calla
     assert found["tasks"]["fit"] == 1
 
 
-def test_a_proposal_that_needs_a_database_cannot_run_here(tmp_path: Path, report: Callable[[], dict[str, Any]]) -> None:
+def test_a_proposal_that_needs_a_database_cannot_run_here(tmp_path: Path, report: Report) -> None:
     code, root = drafted(tmp_path, Author({"proposals": [proposal(needs=["database"])]}), "--straight")
     found = report()["total"]
     assert (code, found["proposals"]["reasons"], found["tasks"]["generated"]) == (0, {"needs": 1}, 0)
@@ -161,9 +160,7 @@ def test_a_proposal_that_needs_a_database_cannot_run_here(tmp_path: Path, report
         ({"ambiguous": False, "accept": True}, "unread", 1),
     ],
 )
-def test_the_second_model_may_only_reject(
-    said: Any, review: str, fit: int, tmp_path: Path, report: Callable[[], dict[str, Any]]
-) -> None:
+def test_the_second_model_may_only_reject(said: Any, review: str, fit: int, tmp_path: Path, report: Report) -> None:
     _, root = drafted(tmp_path, Author(ONE, task(), said), "--straight", "--check-model", "scripted:reader")
     found = report()["total"]["tasks"]
     (made,) = records(root, "tasks")
@@ -174,17 +171,13 @@ def test_the_second_model_may_only_reject(
 
 
 @pytest.mark.slow
-def test_what_the_second_model_praises_is_rejected_all_the_same(
-    tmp_path: Path, report: Callable[[], dict[str, Any]]
-) -> None:
-    author = Author(
-        ONE, changed(lambda made: made["solution"][0].update(text="exit 3\n")), {"ambiguous": False, "why": ""}
-    )
+def test_what_the_second_model_praises_is_rejected_all_the_same(tmp_path: Path, report: Report) -> None:
+    author = Author(ONE, changed(solves("exit 3\n")), {"ambiguous": False, "why": ""})
     drafted(tmp_path, author, "--straight", "--check-model", "scripted:reader")
     assert report()["total"]["tasks"]["fit"] == 0 and author.asked == ["proposals", "tasks"]
 
 
-def test_a_dry_run_asks_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_asks_and_writes_nothing(tmp_path: Path, capsys: Said) -> None:
     author = Author(ONE)
     code, root = drafted(tmp_path, author, "--dry-run")
     said = capsys.readouterr().err
@@ -196,16 +189,14 @@ def test_a_dry_run_asks_and_writes_nothing(tmp_path: Path, capsys: pytest.Captur
     assert not (root / "drafts").exists() and not (root / "reports").exists()
 
 
-def test_nobody_is_asked_without_a_cap(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nobody_is_asked_without_a_cap(tmp_path: Path, capsys: Said) -> None:
     author = Author(ONE)
     code, _ = drafted(tmp_path, author, model=("--model", "scripted:author"))
-    assert (code, author.asked) == (2, []) and "give --max-runs or --max-budget-usd" in capsys.readouterr().err
+    assert (code, author.asked) == (2, []) and "--max-budget-usd" in capsys.readouterr().err
 
 
-def test_a_cap_is_kept_over_all_stages_and_a_larger_one_goes_on(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    author = Author({"proposals": [proposal(1), proposal(2)]}, changed(lambda made: made["files"].append({"path": "../x", "text": ""})))  # fmt: skip
+def test_a_cap_is_kept_over_all_stages_and_a_larger_one_goes_on(tmp_path: Path, capsys: Said) -> None:
+    author = Author({"proposals": [proposal(1), proposal(2)]}, changed(adds("../x")))
     with serve(author) as server:
         root = write_collection(tmp_path / "c", server.url)
         assert draft(root, "--straight", model=("--model", "scripted:author", "--max-calls", "2")) == 3
@@ -216,16 +207,14 @@ def test_a_cap_is_kept_over_all_stages_and_a_larger_one_goes_on(
     assert author.asked == ["proposals", "tasks", "tasks"] and len(records(root, "tasks")) == 2
 
 
-def test_a_form_that_is_wrong_is_asked_for_once_more(tmp_path: Path, report: Callable[[], dict[str, Any]]) -> None:
+def test_a_form_that_is_wrong_is_asked_for_once_more(tmp_path: Path, report: Report) -> None:
     texts = iter(["no JSON", json.dumps(ONE)])
     author = Author(lambda seen: answer(seen, next(texts)))
     code, _ = drafted(tmp_path, author)
     assert (code, author.asked, report()["total"]["proposals"]["fit"]) == (0, ["proposals"] * 2, 1)
 
 
-def test_what_no_answer_came_for_is_asked_again_the_next_time(
-    tmp_path: Path, report: Callable[[], dict[str, Any]]
-) -> None:
+def test_what_no_answer_came_for_is_asked_again_the_next_time(tmp_path: Path, report: Report) -> None:
     fine = False
 
     def react(seen: Seen) -> Reaction:
@@ -275,7 +264,7 @@ def test_the_key_and_the_users_intent(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.slow
-def test_skills_can_be_drafted_for_as_one_set(tmp_path: Path, report: Callable[[], dict[str, Any]]) -> None:
+def test_skills_can_be_drafted_for_as_one_set(tmp_path: Path, report: Report) -> None:
     with serve(Author(ONE, task())) as server:
         root = write_collection(tmp_path / "c", server.url)
         (root / "skills/pier-log").mkdir()
@@ -304,7 +293,7 @@ def test_what_cannot_be_done_is_said_in_one_line(
     said: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Said,
 ) -> None:
     monkeypatch.chdir(write_collection(tmp_path / "c"))
     assert main(["draft", "tasks", *given]) == 2
@@ -313,9 +302,7 @@ def test_what_cannot_be_done_is_said_in_one_line(
 
 @pytest.mark.bubblewrap
 @pytest.mark.real
-def test_a_drafted_script_reaches_nothing_outside_its_sandbox(
-    tmp_path: Path, report: Callable[[], dict[str, Any]]
-) -> None:
+def test_a_drafted_script_reaches_nothing_outside_its_sandbox(tmp_path: Path, report: Report) -> None:
     needs_bubblewrap()
     loose = f"""cp "$(dirname "$0")/bills.json" bills.json
 touch {tmp_path}/escaped ~/escaped /tmp/escaped-of-a-draft 2> /dev/null
@@ -323,14 +310,14 @@ cat {tmp_path}/secret >> bills.json
 exit 0
 """
     (tmp_path / "secret").write_text("secret\n", "utf-8")
-    author = Author(ONE, changed(lambda made: made["solution"][0].update(text=loose)))
+    author = Author(ONE, changed(solves(loose)))
     code, _ = drafted(tmp_path, author, "--straight", sandbox="bubblewrap")
     assert code == 0 and report()["total"]["tasks"]["fit"] == 1
     assert not (tmp_path / "escaped").exists() and not Path("/tmp/escaped-of-a-draft").exists()
 
 
 @pytest.mark.slow
-def test_a_skill_with_a_namesake_is_meant_by_its_plugin(tmp_path: Path, report: Callable[[], dict[str, Any]]) -> None:
+def test_a_skill_with_a_namesake_is_meant_by_its_plugin(tmp_path: Path, report: Report) -> None:
     with serve(Author(ONE, task())) as server:
         root = write_collection(tmp_path / "c", server.url)
         for plugin in ("north", "south"):

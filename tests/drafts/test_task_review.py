@@ -20,6 +20,7 @@ from skill_health.drafts.store import is_edited, read_drafts
 from skill_health.drafts.tasks import accept
 from skill_health.effectiveness.tasks._load import load_tasks
 
+Patch = pytest.MonkeyPatch
 GIVEN = ("--model", "scripted:author", "--max-calls", "50", "--sandbox", "none", "--quiet")
 
 
@@ -35,7 +36,7 @@ def drafted(root: Path, *more: str) -> Path:
     return made
 
 
-def review(root: Path, lines: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def review(root: Path, lines: str, monkeypatch: Patch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
     assert main(["draft", "review", "--collection", str(root), "--time", "2026-11-25T12:00:00Z"]) == 0
 
@@ -54,7 +55,7 @@ def desk(root: Path) -> Any:
 
 @pytest.mark.slow
 def test_from_a_skill_to_an_accepted_task(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with serve(Author({"proposals": [proposal(1), proposal(2)]}, task())) as server:
         root = write_collection(tmp_path / "c", server.url)
@@ -100,7 +101,7 @@ def test_an_edited_task_is_tried_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_copy_that_was_cut_off_is_completed_or_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_that_was_cut_off_is_completed_or_taken_back(tmp_path: Path, monkeypatch: Patch) -> None:
     root = drafted(tmp_path / "c", "--straight")
     (draft,) = desk(root).waiting()
 
@@ -133,9 +134,7 @@ def test_another_task_of_that_name_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_folder_that_is_gone_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_that_is_gone_is_said(tmp_path: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]) -> None:
     root = drafted(tmp_path / "c", "--straight")
     (draft,) = desk(root).waiting()
     subprocess.run(["rm", "-r", str(root / "drafts/tasks" / draft.id)], check=True)

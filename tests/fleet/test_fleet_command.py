@@ -174,7 +174,7 @@ def test_an_unreachable_repository_is_an_error_of_its_own_and_never_zero(two: An
 @pytest.mark.parametrize(
     ("files", "said"),
     [
-        ({"README.md": "x"}, "no skill below"),
+        ({"README.md": "x"}, "SKILL.md"),
         ({"skill-health.toml": "selct = []\n", **skills("figs")}, "selct"),
         ({"skill-health.toml": "= 3", **skills("figs")}, "skill-health.toml"),
         ({"skill-health-baseline.json": "{", **skills("figs")}, "skill-health-baseline.json"),

@@ -264,7 +264,7 @@ def test_without_git_each_address_is_an_error(fleet: Any, origin: Path, monkeypa
     fleet.list("fruit", address=(origin.parent / "served/fruit.git").as_uri())
     monkeypatch.setattr(subprocess, "Popen", missing)
     assert fleet.run().returncode == 3
-    assert fleet.of("fruit")["error"] == "git is needed for this, and is not installed"
+    assert fleet.of("fruit")["error"].startswith("git ")
 
 
 @pytest.mark.slow

@@ -62,8 +62,8 @@ def test_scores_stand_with_and_without_and_with_how_far_to_trust_them() -> None:
     assert "weightedwith, % 70.0 [60.0, 80.0] n 16without, % –points –" in seen
     assert "instruction" not in seen.replace("instruction following", ""), "nobody judged it"
     assert "plums, loop:maker:m: no evidence preliminary" in seen
-    assert "30 trials judged, 2 left out; 12.5 % of the judged points missing" in seen
-    assert "Judged by one:j, plums, not calibrated; other verdict when asked again, %: 10.0 [5.0, 15.0] n 20." in seen
+    assert "30 trials judged, 2 left out; 12.5 %" in seen
+    assert "Judged by one:j, plums, not calibrated; " in seen and "%: 10.0 [5.0, 15.0] n 20." in seen
     assert "kappa 0.80 [0.70, 0.90] n 40 against 40 verdicts of people" in seen and seen.count("not calibrated") == 1
     links = Parsed(render_plain(page)).links()
     assert f"#{anchor('skills/plums/SKILL.md')}" in links and "#judged" in links
