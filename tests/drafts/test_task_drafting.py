@@ -117,12 +117,8 @@ FLAWS: list[tuple[str, Change, str]] = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "change", "kind"), thinned(FLAWS, 4))
 def test_a_flaw_is_found_and_kept(
-    name: str,
-    change: Change,
-    kind: str,
-    tmp_path: Path,
-    report: Report,
-) -> None:
+    name: str, change: Change, kind: str, tmp_path: Path, report: Report,
+) -> None:  # fmt: skip
     code, root = drafted(tmp_path, Author(ONE, changed(change)), "--straight")
     found = report()["total"]["tasks"]
     assert (code, found["generated"], found["rejected"], found["fit"], found["reasons"]) == (0, 1, 1, 0, {kind: 1})
@@ -289,12 +285,8 @@ def test_skills_can_be_drafted_for_as_one_set(tmp_path: Path, report: Report) ->
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(
-    given: tuple[str, ...],
-    said: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: Said,
-) -> None:
+    given: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Said,
+) -> None:  # fmt: skip
     monkeypatch.chdir(write_collection(tmp_path / "c"))
     assert main(["draft", "tasks", *given]) == 2
     assert said in capsys.readouterr().err

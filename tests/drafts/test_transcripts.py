@@ -244,13 +244,9 @@ def test_the_command_shows_asks_and_keeps_nothing_private(tmp_path: Path, run: C
     log = tmp_path / "logs" / "projects" / "p" / "s.jsonl"
     foreign = (said("use merge-pages for it please"), used("Skill", skill="merge-pages"))
     claude_log(
-        log,
-        said(text.replace("\x1b[2J", "")),
-        used("Skill", skill="merge-pages"),
-        *foreign,
-        said(text),
+        log, said(text.replace("\x1b[2J", "")), used("Skill", skill="merge-pages"), *foreign, said(text),
         used("Skill", skill="nobody"),
-    )
+    )  # fmt: skip
     asked = run("draft", "prompts", "--from-transcripts", "logs", env={"HOME": str(tmp_path)}, input="n\n")
     assert asked.returncode == 0 and "Nothing was written." in asked.stdout and not (tmp_path / "drafts").exists()
     assert "name@example.com" in asked.stdout and "1 requests are left out: 1 names_skill" in asked.stdout

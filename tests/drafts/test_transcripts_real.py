@@ -67,15 +67,9 @@ def test_a_log_of_the_program(tmp_path: Path, title: str, folder: str, start: St
     with AgentServer(Play(watched={NAME: DESCRIPTION}, folder=folder, work="ls -la")) as server:
         command, env = start(server.url, home, base)
         done = subprocess.run(
-            command,
-            cwd=work,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=600,
+            command, cwd=work, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600,
             check=False,
-        )
+        )  # fmt: skip
     assert done.returncode == 0, done.stderr
     collection = load_collection([str(drafts_made.collection(tmp_path / "collection"))])
     found = propose_from_logs(collection, collection.catalogue.shown, find_logs((), home, {}))

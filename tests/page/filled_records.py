@@ -75,29 +75,21 @@ def _empty(kind: inspect.Type) -> Any:
 
 
 def page_over(
-    status: Mapping[str, Any] | None = None,
-    lint: Mapping[str, Any] | None = None,
-    own: Mapping[str, Any] | None = None,
-    history: Iterable[Mapping[str, Any]] = (),
-    router_history: Iterable[Mapping[str, Any]] = (),
-    router: Iterable[Mapping[str, Any]] = (),
-    effects: Iterable[Mapping[str, Any]] = (),
-    effect_history: Iterable[Mapping[str, Any]] = (),
-    **more: Any,
-) -> Page:
+    status: Mapping[str, Any] | None = None, lint: Mapping[str, Any] | None = None,
+    own: Mapping[str, Any] | None = None, history: Iterable[Mapping[str, Any]] = (),
+    router_history: Iterable[Mapping[str, Any]] = (), router: Iterable[Mapping[str, Any]] = (),
+    effects: Iterable[Mapping[str, Any]] = (), effect_history: Iterable[Mapping[str, Any]] = (), **more: Any,
+) -> Page:  # fmt: skip
     """A page over such documents."""
     about = {"title": "Made", "version": "1", "as_of": "2026-01-02"}
     return Page(
-        **about | more,
-        status=filled(SkillRecords, status or {}),
-        lint=filled(LintDocument, lint or {}),
-        own=filled(PageData, own or {}),
-        history=tuple(filled(DailyRun, each) for each in history),
+        **about | more, status=filled(SkillRecords, status or {}), lint=filled(LintDocument, lint or {}),
+        own=filled(PageData, own or {}), history=tuple(filled(DailyRun, each) for each in history),
         router_history=tuple(filled(RouterHistoryLine, each) for each in router_history),
         effect_history=tuple(filled(EffectHistoryLine, each) for each in effect_history),
         router=tuple(filled(RouterReport, each) for each in router),
         effects=tuple(filled(EffectReport, each) for each in effects),
-    )
+    )  # fmt: skip
 
 
 def documents(page: Page) -> dict[str, Any]:

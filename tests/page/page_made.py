@@ -137,12 +137,9 @@ def daily(root: Path, day: date) -> None:
 
 
 def add_router(
-    root: Path,
-    run_id: str = ROUTER_RUN,
-    models: Sequence[Any] = (),
-    good: Mapping[str, float] = CERTAIN,
+    root: Path, run_id: str = ROUTER_RUN, models: Sequence[Any] = (), good: Mapping[str, float] = CERTAIN,
     planted: Sequence[Mapping[str, Any]] = (),
-) -> None:
+) -> None:  # fmt: skip
     """A run of the router over the prompts of the registry, in which a request for a skill is met as often as `good`
     says. `planted` are verdicts of the instrument check, which is passed by default.
     """
@@ -176,13 +173,9 @@ def add_router(
 
 
 def add_effects(
-    root: Path,
-    run_id: str = EFFECT_RUN,
-    models: Sequence[str] = (AGENT, SCRIPTED),
-    script: str = SCRIPT,
-    targets: int = 60,
-    **more: Any,
-) -> None:
+    root: Path, run_id: str = EFFECT_RUN, models: Sequence[str] = (AGENT, SCRIPTED), script: str = SCRIPT,
+    targets: int = 60, **more: Any,
+) -> None:  # fmt: skip
     """A run of the effectiveness benchmark whose results are drawn as `script` says, with one failing trial kept."""
     digests = staged(root)
     run = report_runs.run(

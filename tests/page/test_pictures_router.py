@@ -43,15 +43,9 @@ PROMPTS = 45
 
 
 def made(
-    skills: Sequence[str],
-    models: Mapping[str, str],
-    run: int = 0,
-    seed: int = 1,
-    confident: bool = True,
-    replications: int = 2,
-    check: Report | None = None,
-    **more: Any,
-) -> tuple[Report, list[Report]]:
+    skills: Sequence[str], models: Mapping[str, str], run: int = 0, seed: int = 1, confident: bool = True,
+    replications: int = 2, check: Report | None = None, **more: Any,
+) -> tuple[Report, list[Report]]:  # fmt: skip
     """The report of a run in which models are mostly right, and its lines of the history. `models`: name and kind."""
     prompts = [prompt(f"p{at}", skills[at % len(skills)] if at % 5 else None) for at in range(PROMPTS)]
     records = [{"spec": name, "kind": kind} for name, kind in models.items()]
