@@ -51,13 +51,9 @@ def root(write: Write, monkeypatch: pytest.MonkeyPatch) -> Path:
         {"prompt_id": f"p{n}", "prompt": f"Please sort my {name} by size", "expected_primary_skill": name}
         for n, name in enumerate(("plums", "pears", "figs"))
     ]
-    found = write(
-        {
-            "skill-health.toml": "",
-            "registries/prompts.jsonl": "".join(json.dumps(each) + "\n" for each in prompts),
-            **{f"skills/{name}/SKILL.md": SKILL.format(name) for name in ("plums", "pears", "figs")},
-        }
-    )
+    skills = {f"skills/{name}/SKILL.md": SKILL.format(name) for name in ("plums", "pears", "figs")}
+    registry = "".join(json.dumps(each) + "\n" for each in prompts)
+    found = write({"skill-health.toml": "", "registries/prompts.jsonl": registry, **skills})
     git(found, "init", "--quiet", "--initial-branch", "main")
     commit(found)
     git(found, "switch", "--quiet", "--create", "topic")

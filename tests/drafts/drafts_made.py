@@ -22,17 +22,11 @@ def content(text: str = "merge these two scans into one file", **more: Any) -> P
 def draft(text: str = "merge these two scans into one file", split: str = "train", **more: Any) -> PromptDraft:
     made = content(text, **more)
     return PromptDraft(
-        version=1,
-        kind="prompt",
-        id=name_draft("pdf", made),
-        state="proposed",
+        version=1, kind="prompt", id=name_draft("pdf", made), state="proposed", created=CREATED, content=made,
         skills=(DraftedSkill(name="pdf", path="skills/pdf/SKILL.md", digest="0" * 32),),
-        origin=DraftOrigin(by="template", template="please"),
-        created=CREATED,
-        generated=digest_content(made),
+        origin=DraftOrigin(by="template", template="please"), generated=digest_content(made),
         split=split,  # type: ignore[arg-type]
-        content=made,
-    )
+    )  # fmt: skip
 
 
 SKILLS = {

@@ -48,27 +48,18 @@ def proposal(nth: int = 1, **changes: Any) -> dict[str, Any]:
     """A proposal as a model answers it."""
     subjects = ("the bills of May for three boats", "a letter about a late payment", "the list of free places")
     return {
-        "title": f"Work {nth}",
-        "situation": f"The office wants {subjects[nth - 1]}, number {nth}.",
-        "inputs": ["boats.csv: berths, boats and metres"],
-        "outcome": f"a file with {subjects[nth - 1]}",
-        "hidden": f"what the house does in case {nth}",
-        "needs": ["input-file"],
-        **changes,
-    }
+        "title": f"Work {nth}", "situation": f"The office wants {subjects[nth - 1]}, number {nth}.",
+        "inputs": ["boats.csv: berths, boats and metres"], "outcome": f"a file with {subjects[nth - 1]}",
+        "hidden": f"what the house does in case {nth}", "needs": ["input-file"], **changes,
+    }  # fmt: skip
 
 
 def task(**changes: Any) -> dict[str, Any]:
     """A task as a model answers it, with nothing wrong in it."""
     bills = json.dumps(BILLS)
     at = [f'[?berth=="{each["berth"]}"]' for each in BILLS]
-    goal = [
-        {
-            "text": "There is a file with the bills.",
-            "points": 10,
-            "check": {"kind": "file_exists", "path": "bills.json"},
-        }
-    ]
+    there = {"kind": "file_exists", "path": "bills.json"}
+    goal: list[dict[str, Any]] = [{"text": "There is a file with the bills.", "points": 10, "check": there}]
     goal += [
         {"text": f"Berth {each['berth']} is billed, point {part}.", "points": 10,
          "check": {"kind": "json_value", "path": "bills.json", "at": f"{place}.berth", "operator": "contains", "value": each["berth"]}}

@@ -122,24 +122,17 @@ def test_what_is_better_is_confirmed_once_and_nothing_sealed_is_shown(root: Path
     done = run("suggest", "description", "merge-pages", "--candidate", "bad.txt", "--candidate", "good.txt", *TIME)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Better: the sealed prompts confirm it." in done.stdout and "Candidate 2 on 24 sealed prompts" in done.stdout
-    report = json.loads(
-        run("suggest", "description", "merge-pages", "--candidate", "good.txt", "--format", "json", *TIME).stdout
-    )
+    same = run("suggest", "description", "merge-pages", "--candidate", "good.txt", "--format", "json", *TIME)
+    report = json.loads(same.stdout)
     assert report["confirmation"]["use"] == 1, "the very same comparison is no further use"
     assert report["confirmation"]["difference"]["low"] > 0 and report["train"] == 12 and report["sealed"] == 24
     other = root / "other.txt"
     other.write_text(f"{GOOD} Prints them.", "utf-8")
     again = run("suggest", "description", "merge-pages", "--candidate", "other.txt", *TIME)
     assert "This is use 2 of the sealed prompts for this skill" in again.stdout and "0.008333" in again.stdout
-    uses = [json.loads(line) for line in (root / "drafts" / "sealed-uses.jsonl").read_text("utf-8").splitlines()]
-    assert [use["number"] for use in uses] == [1, 2]
-    shown = (
-        done.stdout
-        + done.stderr
-        + json.dumps(report)
-        + again.stdout
-        + (root / "drafts" / "sealed-uses.jsonl").read_text()
-    )
+    uses = (root / "drafts" / "sealed-uses.jsonl").read_text("utf-8")
+    assert [json.loads(use)["number"] for use in uses.splitlines()] == [1, 2]
+    shown = "".join((done.stdout, done.stderr, json.dumps(report), again.stdout, uses))
     assert not any(word in shown for word in SEALED_WORDS.split())
 
 

@@ -200,11 +200,3 @@ def test_every_family_gives_tasks_that_pass_the_check(tmp_path: Path, capsys: py
     records = [json.loads(path.read_text("utf-8")) for path in (tmp_path / "drafts/tasks").glob("*.json")]
     assert {each["origin"]["template"] for each in records} == {*CASES, "bundled_script"}
     assert all("weaker" in each["notes"][0] for each in records)
-
-
-def test_a_skill_that_declares_nothing_is_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    drafts(tmp_path, "Be kind.\n")
-    assert main(["draft", "tasks", "--collection", str(tmp_path), "--straight", "--sandbox", "none"]) == 0
-    said = capsys.readouterr().out
-    assert "nothing to draft from in pier-ways:" in said and "no block of Markdown with six headings or more" in said
-    assert not (tmp_path / "drafts").exists()

@@ -164,18 +164,6 @@ def test_the_command_writes_drafts_and_says_nothing_of_their_split(tmp_path: Pat
     assert files == {path.name: path.read_bytes() for path in (tmp_path / "drafts" / "prompts").iterdir()}
 
 
-def test_a_skill_that_says_nothing_to_ask_for_is_named(tmp_path: Path, run: Callable[..., Any]) -> None:
-    drafts_made.collection(tmp_path)
-    folder = tmp_path / "skills" / "hush"
-    folder.mkdir()
-    (folder / "SKILL.md").write_text("---\nname: hush\ndescription: Quiet.\n---\n# Hush\n\nBe quiet.\n", "utf-8")
-    done = run("draft", "prompts", "-n", "1")
-    assert done.returncode == 0
-    assert done.stderr.splitlines() == [
-        "hush: no text that templates can ask for; write requests that must find it, or name a --model"
-    ]
-
-
 def test_a_skill_can_be_named_by_its_folder(tmp_path: Path, run: Callable[..., Any]) -> None:
     drafts_made.collection(tmp_path)
     assert run("draft", "prompts", "skills/fill-forms", "-n", "1").returncode == 0

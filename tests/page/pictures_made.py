@@ -55,27 +55,22 @@ def made(seed: int = 0, skills: int = 9, models: int = 2, days: int = 12, hostil
     tools = [("</svg><b>model</b>\x02" if hostile and at == 1 else f"model-{at}") for at in range(models)]
     paths = [f"skills/{at}~/{'<i>' * (at % 2)}/SKILL.md" for at in range(skills)]
     lines, marks = _history(chance, names, paths, days)
-    effects = {
-        "run_id": "RUN",
-        "models": [
-            {
-                "model": tool,
-                "contrasts": [contrast(chance, *arm, 24) for arm in ARMS],
-                "skills": [{"skill": name, "contrasts": [contrast(chance, *arm) for arm in ARMS]} for name in names],
-            }
-            for tool in tools
-        ],
-    }
+    models_ = [
+        {
+            "model": tool, "contrasts": [contrast(chance, *arm, 24) for arm in ARMS],
+            "skills": [{"skill": name, "contrasts": [contrast(chance, *arm) for arm in ARMS]} for name in names],
+        }
+        for tool in tools
+    ]  # fmt: skip
     status = {
         "skills": [
             {"name": name, "path": path, "effect": {"models": [_line(tool, name, at) for at, tool in enumerate(tools)]}}
             for name, path in zip(names, paths, strict=True)
         ],
-        "effect": [_line(tool, None, at) for at, tool in enumerate(tools)],
-        "routing": [],
-    }
+        "effect": [_line(tool, None, at) for at, tool in enumerate(tools)], "routing": [],
+    }  # fmt: skip
     own = {"marks": marks, "listing": {"hosts": [_host(at) for at in range(4)], "skills": {}}}
-    return page_over(status, _lint(chance, paths), own, lines, effects=[effects])
+    return page_over(status, _lint(chance, paths), own, lines, effects=[{"run_id": "RUN", "models": models_}])
 
 
 def copied(page: Page) -> str:

@@ -196,13 +196,6 @@ def test_light_and_dark_differ_in_colours_and_in_nothing_else() -> None:
     assert f'fill="{theme.INK}"' in "".join(ElementTree.fromstring(svg_file(one, dark=True)).itertext())
 
 
-@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.slow)])
-def test_every_colour_of_the_pictures_has_a_dark_counterpart(step: int) -> None:
-    for each in every()[::step]:
-        found = set(re.findall(r'(?:fill|stroke)="([^"]+)"', draw(each))) - {"none"}
-        assert found <= set(theme.DARK), each.name
-
-
 def test_a_file_and_a_png_of_its_own() -> None:
     one = picture(bars(["a"]))
     root = ElementTree.fromstring(svg_file(one))

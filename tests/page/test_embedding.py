@@ -84,12 +84,8 @@ def test_the_script_makes_what_a_page_without_one_has() -> None:
         assert [there[place] for place in data["places"]] == [Parsed(html).elements[0].text for html in made(kind)]
     told = documents(page)
     for kind in ("rows", "parts"):
-        origins = {
-            each.attrs["data-from"]
-            for html in made(kind)
-            for each in Parsed(html).elements
-            if "data-from" in each.attrs
-        }
+        elements = [each for html in made(kind) for each in Parsed(html).elements]
+        origins = {each.attrs["data-from"] for each in elements if "data-from" in each.attrs}
         assert origins and not [origin for origin in origins if "~:" in str(origin)]
         for origin in origins:
             if str(origin).startswith(("status", "lint", "page")):

@@ -114,15 +114,10 @@ def test_what_has_changed() -> None:
         "since": {"as_of": "2026-11-01", "version": "0.1.0"},
         "added": [{"path": "d", "name": "d"}],
         "removed": [{"path": "c", "name": "c"}],
-        "skills": [
-            {
-                "path": "b", "name": "b", "what": [
-                    {"field": "verdict", "before": "helps", "after": "harmful"},
-                    {"field": "score", "before": 0.9, "after": None},
-                    {"field": "tokens", "before": 40, "after": 41},
-                ],
-            }
-        ],
+        "skills": [{"path": "b", "name": "b", "what": [
+            {"field": "verdict", "before": "helps", "after": "harmful"}, {"field": "score", "before": 0.9, "after": None},
+            {"field": "tokens", "before": 40, "after": 41},
+        ]}],
     }  # fmt: skip
     assert set(FIELDS) == set(skill())
 

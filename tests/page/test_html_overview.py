@@ -74,16 +74,9 @@ def test_the_most_in_need_come_first_and_equals_by_path() -> None:
 
 def test_real_measurements_go_before_simulated_ones() -> None:
     scripted = {**_RUN, "model": "scripted", "simulated": True}
-    one, two = rows(
-        _page(
-            {"path": "a/S", "routing": [scripted, _RUN], "effect": [{**_LINE, "simulated": True}, _LINE]},
-            {
-                "path": "b/S",
-                "routing": [scripted],
-                "effect": [{**_LINE, "simulated": True, "preliminary": ["few", "wide"]}],
-            },
-        )
-    )
+    made_up = {**_LINE, "simulated": True}
+    few = {"path": "b/S", "routing": [scripted], "effect": [{**made_up, "preliminary": ["few", "wide"]}]}
+    one, two = rows(_page({"path": "a/S", "routing": [scripted, _RUN], "effect": [made_up, _LINE]}, few))
     assert one.routing is not None and one.effect is not None and two.routing is not None and two.effect is not None
     assert (one.routing.model, one.routing.marks, one.effect.marks) == ("maker:one", (), ())
     assert one.routing.cell.origin == "status#/skills/0/routing/models/1/recall"

@@ -290,15 +290,9 @@ def test_simulated_untrusted_and_stale_models_are_marked_and_stand_last() -> Non
     figures = [each["figure"] for each in marks(board.spec, "text")]
     assert [each.rpartition(" ")[2] for each in figures[-2:]] != ["", ""] and len(figures) == len(board.table.rows)
     assert all(re.search("SIMULATED|untrusted", each) for each in figures[-2:])
-    report = record_values(page.router[0])
-    run_id = page.router[0].run.run_id
-    stale = page_of(
-        [report],
-        routing=[
-            {"model": "maker:one", "run_id": run_id, "changed": ["skill-01"]},
-            {"model": "maker:three", "run_id": "another", "changed": ["skill-01"]},
-        ],
-    )
+    runs = {"maker:one": page.router[0].run.run_id, "maker:three": "another"}
+    routing = [{"model": model, "run_id": run, "changed": ["skill-01"]} for model, run in runs.items()]
+    stale = page_of([record_values(page.router[0])], routing=routing)
     assert "Stale: maker:one." in leaderboard.build(stale)[0].note
     for picture in pictures(stale):
         assert re.search("stale.*[)]$", picture.title) and "stale" in picture.alt, picture.name
@@ -355,14 +349,8 @@ BASES = st.fixed_dictionaries({
 
 @given(st.lists(BASES, max_size=8), st.randoms(use_true_random=False))
 def test_lines_join_only_what_can_be_compared(bases: list[Report], order: random.Random) -> None:
-    lines: list[Report] = [
-        {
-            "time": f"2026-05-{at + 1:02}T00:00:00Z", "model": "m", "template": {}, "settings": {},
-            "metrics": {"top1": TOP1},
-        }
-        | basis
-        for at, basis in enumerate(bases)
-    ]  # fmt: skip
+    plain: Report = {"model": "m", "template": {}, "settings": {}, "metrics": {"top1": TOP1}}
+    lines = [plain | {"time": f"2026-05-{at + 1:02}T00:00:00Z"} | basis for at, basis in enumerate(bases)]
     mixed = order.sample(lines, len(lines))
     found = runs_by_model([filled(RouterHistoryLine, each) for each in mixed]).get("m", [])
     assert [each.own for each in found] == [filled(RouterHistoryLine, each) for each in lines]

@@ -109,24 +109,17 @@ def test_confusions_go_by_the_name_under_which_the_run_lists_the_skill() -> None
 def test_confusions_are_those_of_the_prompts() -> None:
     (report,) = page_made.page().router
     for part in made():
-        lost = {
-            each.prompt_id
-            for each in report.prompts
-            if each.expected == part.name and each.untested is None
-            and any(not pick.right for model in each.models for pick in model.picks)
-        }  # fmt: skip
-        taken = {
-            each.prompt_id
-            for each in report.prompts
-            for model in each.models
-            for pick in model.picks
-            if pick.picked == part.name and not pick.right
-        }
+        wrong = [
+            (each, pick.picked)
+            for each in report.prompts for model in each.models for pick in model.picks if not pick.right
+        ]  # fmt: skip
+        lost = {each.prompt_id for each, _ in wrong if each.expected == part.name and each.untested is None}
+        taken = {each.prompt_id for each, picked in wrong if picked == part.name}
         for side, expected in ((part.routing.lost, lost), (part.routing.taken, taken)):
             shown = {prompt.id for prompt in side.prompts}
             assert shown <= expected and len(shown) + side.left == len(expected)
-            wrong = [prompt.wrong for prompt in side.prompts]
-            assert wrong == sorted(wrong, reverse=True) and all(wrong)
+            times = [prompt.wrong for prompt in side.prompts]
+            assert times == sorted(times, reverse=True) and all(times)
             grouped = [(other, *row) for other, rows in side.others.items() for row in rows]
             assert sorted(grouped, key=str) == sorted(((row[0].text, *row[1:]) for row in side.table.rows), key=str)
         for prompt in part.routing.taken.prompts:
@@ -149,19 +142,12 @@ def test_how_often_a_skill_is_reached_and_what_loading_does_stand_beside_its_eff
     page = page_made.page()
     (report,) = page.effects
     own = {(model.model, skill.skill): skill for model in report.models for skill in model.skills}
-    sure = structs.replace(
-        report,
-        models=tuple(
-            structs.replace(
-                model,
-                skills=tuple(
-                    structs.replace(each, loading=each.loading and structs.replace(each.loading, testable=True))
-                    for each in model.skills
-                ),
-            )
-            for model in report.models
-        ),
-    )
+
+    def testable(each: Any) -> Any:
+        return structs.replace(each, loading=each.loading and structs.replace(each.loading, testable=True))
+
+    models = [structs.replace(each, skills=tuple(map(testable, each.skills))) for each in report.models]
+    sure = structs.replace(report, models=tuple(models))
     seen = 0
     for part, other in zip(parts(page), parts(replace(page, effects=(sure,))), strict=True):
         for each, told in zip(part.effect.models, other.effect.models, strict=True):

@@ -143,26 +143,17 @@ def test_any_type_anywhere(value: object, root: Path, capfd: Lines) -> None:
     entry = dict.fromkeys([*keys, "source"], value)
     market = {"name": value, "owner": value, "metadata": value, "plugins": [entry, value, {**entry, "source": "./"}]}
     put(root, ".claude-plugin/marketplace.json", json.dumps(market))
-    put(
-        root,
-        HOOKS,
-        json.dumps(
-            {"hooks": {"Stop": value, "PreToolUse": [{"matcher": value, "hooks": [{"type": value, "command": value}]}]}}
-        ),
-    )
+    before = [{"matcher": value, "hooks": [{"type": value, "command": value}]}]
+    put(root, HOOKS, json.dumps({"hooks": {"Stop": value, "PreToolUse": before}}))
     server = {"command": value, "args": value, "env": value, "headers": value, "url": value, "type": value}
     put(root, ".mcp.json", json.dumps({"mcpServers": {"a": server, "b": value}}))
     put(root, "gemini-extension.json", json.dumps({"contextFileName": value, "mcpServers": value, "version": value}))
     for kind in ("agents", "commands"):
-        lines = "".join(
-            f"{key}: {json.dumps(value)}\n" for key in ("name", "description", "tools", "model", "allowed-tools")
-        )
+        names = ("name", "description", "tools", "model", "allowed-tools")
+        lines = "".join(f"{key}: {json.dumps(value)}\n" for key in names)
         put(root, f"{kind}/a.md", f"---\n{lines}---\nDo.\n")
-    put(
-        root,
-        "skills/add/agents/openai.yaml",
-        json.dumps({"interface": value, "policy": value, "dependencies": {"tools": value}}),
-    )
+    interface = {"interface": value, "policy": value, "dependencies": {"tools": value}}
+    put(root, "skills/add/agents/openai.yaml", json.dumps(interface))
     assert main(["lint", ".", "--no-cache"]) in (0, 1)
     assert "internal error" not in capfd.readouterr().err
 
