@@ -38,13 +38,8 @@ Write = Callable[[Mapping[str, str]], Path]
 
 @pytest.fixture
 def collection(write: Write, monkeypatch: pytest.MonkeyPatch) -> Path:
-    root = write(
-        {
-            "skills/release-notes/SKILL.md": NOTES,
-            "skills/release-notes/scripts/gather.py": "print()\n",
-            "skills/tidy/SKILL.md": TIDY,
-        }
-    )
+    notes = {"skills/release-notes/SKILL.md": NOTES, "skills/release-notes/scripts/gather.py": "print()\n"}
+    root = write(notes | {"skills/tidy/SKILL.md": TIDY})
     monkeypatch.chdir(root)
     return root
 

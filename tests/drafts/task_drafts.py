@@ -75,17 +75,13 @@ def task(**changes: Any) -> dict[str, Any]:
     return {
         "instruction": "# Bills for May\n\n`boats.csv` lists our boats. Please write `bills.json`, a list with one object "
         "for each place, which has its `berth` and what is due for May at 12 euros a metre.\n",
-        "files": [{"path": "boats.csv", "text": BOATS}],
-        "goal": goal,
-        "instruction_following": rules,
+        "files": [{"path": "boats.csv", "text": BOATS}], "goal": goal, "instruction_following": rules,
         "solution": [
             {"path": "solve.sh", "text": 'cp "$(dirname "$0")/bills.json" bills.json\n'},
             {"path": "bills.json", "text": f"{bills}\n"},
         ],
-        "category": "billing",
-        "minutes": 5,
-        **changes,
-    }
+        "category": "billing", "minutes": 5, **changes,
+    }  # fmt: skip
 
 
 def changed(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:

@@ -74,12 +74,9 @@ class Parsed(HTMLParser):
             each.parts.append(data)
 
     def all(self, tag: str = "", **attrs: str) -> list[Element]:
-        return [
-            each
-            for each in self.elements
-            if tag in ("", each.tag)
-            and all(each.attrs.get(name.strip("_").replace("_", "-")) == value for name, value in attrs.items())
-        ]
+        wanted = {name.strip("_").replace("_", "-"): value for name, value in attrs.items()}.items()
+        tagged = (each for each in self.elements if tag in ("", each.tag))
+        return [each for each in tagged if all(each.attrs.get(name) == value for name, value in wanted)]
 
     def one(self, tag: str = "", **attrs: str) -> Element:
         found = self.all(tag, **attrs)

@@ -116,12 +116,8 @@ def _lint(chance: random.Random, paths: list[str]) -> dict[str, Any]:
         value = None if at == 0 or chance.random() < 0.2 else round(chance.random(), 2)
         return {"name": name, "weight": 0.1, "share": 0.125, "value": value, "note": "2 of 3", "evidence": {}}
 
-    return {
-        "skills": [
-            {"path": path, "score": 0.5, "components": [component(at, name) for at, name in enumerate(COMPONENTS)]}
-            for path in paths
-        ]
-    }
+    made = [(path, [component(at, name) for at, name in enumerate(COMPONENTS)]) for path in paths]
+    return {"skills": [{"path": path, "score": 0.5, "components": components} for path, components in made]}
 
 
 def _host(at: int) -> dict[str, Any]:

@@ -82,12 +82,8 @@ def routing_graded(runs: list[dict[str, Any]], word_counters: tuple[str, ...]) -
 
 def routed_by(run: Mapping[str, Any], word_counters: tuple[str, ...]) -> dict[str, Any]:
     told = {key: run[key] for key in ("model", "simulated", "trusted", "selection")}
-    return {
-        **told,
-        "local": run["model"] in word_counters,
-        "changed": bool(run["changed"]),
-        "recall": {**run["top1"], "n": 4},
-    }
+    local = run["model"] in word_counters
+    return told | {"local": local, "changed": bool(run["changed"]), "recall": {**run["top1"], "n": 4}}
 
 
 @pytest.mark.parametrize(

@@ -105,12 +105,8 @@ def test_without_a_run_there_is_no_such_part() -> None:
 def test_texts_of_others_stay_texts() -> None:
     report = activation_report(f"codex:{NASTY}")
     (model,) = report.models
-    nasty = replace(
-        model,
-        unproved=NASTY,
-        preliminary=(NASTY,),
-        skills=tuple(replace(each, instead={NASTY: 1}) for each in model.skills),
-    )
+    skills = tuple(replace(each, instead={NASTY: 1}) for each in model.skills)
+    nasty = replace(model, unproved=NASTY, preliminary=(NASTY,), skills=skills)
     text = render(page_with(replace(report, models=(nasty,))))
     assert "<script>alert" not in text and "<img" not in text and "\x1b" not in text and "\u202e" not in text
 

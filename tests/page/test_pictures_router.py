@@ -130,12 +130,8 @@ def test_every_figure_of_a_table_is_the_reports(name: str) -> None:
     page = PAGES[name]()
     told = documents(page)
     for picture in pictures(page):
-        traced = [
-            (head, cell)
-            for row in picture.table.rows
-            for head, cell in zip(picture.table.head, row, strict=True)
-            if cell.origin
-        ]
+        headed = (each for row in picture.table.rows for each in zip(picture.table.head, row, strict=True))
+        traced = [(head, cell) for head, cell in headed if cell.origin]
         assert len(traced) >= len(picture.table.rows)
         for head, cell in traced:
             raw = resolve(told, cell.origin)

@@ -159,11 +159,8 @@ def test_hollow_points_are_the_ones_that_cannot_be_tested() -> None:
 def test_names_of_skills_in_a_scatter_plot_cover_no_point_and_no_other_name() -> None:
     [scatter] = cost_effect.build(made(12, skills=60, models=3, hostile=False))
     names = [each for each in shapes(draw(scatter)) if each.text.startswith("skill-")]
-    points = [
-        each
-        for each in shapes(draw(scatter))
-        if each.element.get("stroke-width") is None and each.element.tag == "path"
-    ]
+    elements = [each.element for each in shapes(draw(scatter))]
+    points = [each for each in elements if each.get("stroke-width") is None and each.tag == "path"]
     assert len(names) > 3 and len(points) > 100
     assert crossing(names, 11) == []
     models = {each["model"] for each in marks(scatter.spec, "point")}

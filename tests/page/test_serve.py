@@ -83,11 +83,8 @@ class Client:
         lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
         head, _, body = self.raw(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")).partition(b"\r\n\r\n")
         first, *rest = head.decode("latin-1").split("\r\n")
-        return (
-            int(first.split()[1]),
-            {name.lower(): value for name, _, value in (line.partition(": ") for line in rest)},
-            body,
-        )
+        told = {name.lower(): value for name, _, value in (line.partition(": ") for line in rest)}
+        return int(first.split()[1]), told, body
 
 
 @pytest.fixture
@@ -375,24 +372,14 @@ def collection(write: Write) -> Path:
 
 
 CHANGES = {
-    "a skill": ("skills/plums/SKILL.md", "---\nname: plums\n---\n"),
-    "a file of a skill": ("skills/plums/references/more.md", "# Less\n\nAnd less.\n"),
-    "a new skill": ("skills/figs/SKILL.md", SKILL.format("figs")),
-    "a registry": ("registries/claims.jsonl", "{}\n"),
-    "a new registry": ("registries/prompts.jsonl", "{}\n"),
-    "a task": ("tasks/one/metadata.json", '{"a": 1}'),
-    "the text of a task": ("tasks/one/task.md", "Do it well."),
-    "a new task": ("tasks/two/metadata.json", "{}"),
-    "the configuration": ("skill-health.toml", 'exclude = ["x"]\n'),
-    "a history": ("reports/skill-health-history.jsonl", "{}\n"),
-    "the states beside a history": ("reports/skill-health-states.jsonl", "{}\n"),
-    "a new history": ("reports/router-history.jsonl", "{}\n"),
-    "the effects": ("reports/effectiveness-history.jsonl", "{}\n"),
-    "a report": ("reports/router/run-1/report.json", '{"a": 1}'),
-    "a new run": ("reports/effectiveness/run-2/report.json", "{}"),
-    "what is ignored": (".gitignore", "plums\n"),
-    "the baseline": ("skill-health-baseline.json", "{}"),
-}
+    "skills/plums/SKILL.md": "---\nname: plums\n---\n", "skills/plums/references/more.md": "# Less\n\nAnd less.\n",
+    "skills/figs/SKILL.md": SKILL.format("figs"), "registries/claims.jsonl": "{}\n", "registries/prompts.jsonl": "{}\n",
+    "tasks/one/metadata.json": '{"a": 1}', "tasks/one/task.md": "Do it well.", "tasks/two/metadata.json": "{}",
+    "skill-health.toml": 'exclude = ["x"]\n', ".gitignore": "plums\n", "skill-health-baseline.json": "{}",
+    "reports/skill-health-history.jsonl": "{}\n", "reports/skill-health-states.jsonl": "{}\n",
+    "reports/router-history.jsonl": "{}\n", "reports/effectiveness-history.jsonl": "{}\n",
+    "reports/router/run-1/report.json": '{"a": 1}', "reports/effectiveness/run-2/report.json": "{}",
+}  # fmt: skip
 
 
 def test_a_change_is_seen_and_what_is_not_ours_is_not(write: Write) -> None:
@@ -402,10 +389,10 @@ def test_a_change_is_seen_and_what_is_not_ours_is_not(write: Write) -> None:
     assert mark((str(root),), config, str(root / "reports")) == before
     write({"src/other.py": "x", "README.md": "y"})
     assert mark((str(root),), config, str(root / "reports")) == before
-    for what, (path, text) in CHANGES.items():
+    for path, text in CHANGES.items():
         write({path: text})
         after = mark((str(root),), config, str(root / "reports"))
-        assert after != before, what
+        assert after != before, path
         before = after
     (root / "skills" / "pears" / "SKILL.md").unlink()
     assert mark((str(root),), config, str(root / "reports")) != before

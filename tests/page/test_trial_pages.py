@@ -197,11 +197,8 @@ def test_what_others_wrote_is_text(tmp_path: Path) -> None:
         "trajectory.json": story(nasty), "final.txt": TOLD.encode(), "diff.patch": f"+{TOLD}\n".encode(),
         "verifier/ctrf.json": ctrf((TOLD, "failed")), "verifier/stdout": TOLD.encode(),
     }  # fmt: skip
-    write(
-        tmp_path,
-        {"control": own, "target": {**own, "final.txt": b"other", "trajectory.json": story(nasty, nasty)}},
-        notes=(TOLD,),
-    )
+    target = {**own, "final.txt": b"other", "trajectory.json": story(nasty, nasty)}
+    write(tmp_path, {"control": own, "target": target}, notes=(TOLD,))
     pages, trials = pages_of(tmp_path)
     for html in (pages.page(RUN, trials[0].name), pages.pair(RUN, (trials[0].name, trials[1].name))):
         parsed = Parsed(html)
