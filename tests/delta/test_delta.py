@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import shutil
-import subprocess
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from made_collection import commit, git
 from records_made import effect_line
 
 from skill_health.cli import main
@@ -34,15 +34,6 @@ Sort the {0}, then check the order.
 BROKEN = "\nSee [the guide](gone.md).\n"
 DAY = date(2026, 11, 21)
 Write = Callable[[Mapping[str, str]], Path]
-
-
-def git(root: Path, *words: str) -> str:
-    return subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=True).stdout
-
-
-def commit(root: Path) -> None:
-    git(root, "add", "--all")
-    git(root, "commit", "--quiet", "--message", "x")
 
 
 @pytest.fixture
@@ -78,7 +69,7 @@ def skill(root: Path, name: str) -> Path:
 def test_nothing_is_said_of_what_is_the_same(root: Path) -> None:
     report = delta(root)
     assert (report.skills, report.new, report.fixed, report.routing, report.measurements) == ((), (), (), (), ())
-    assert report.base == report.head == git(root, "rev-parse", "main").strip()
+    assert report.base == report.head == git(root, "rev-parse", "main")
     assert "No skill has changed." in as_markdown(delta_blocks(report))
 
 

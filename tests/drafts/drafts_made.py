@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from skill_health.documents._draft import DraftedSkill, DraftOrigin
 from skill_health.documents.prompt_draft import PromptContent, PromptDraft
 from skill_health.drafts.store import digest_content, name_draft
@@ -29,6 +31,18 @@ def draft(text: str = "merge these two scans into one file", split: str = "train
     )  # fmt: skip
 
 
+def merging(text: str, **more: Any) -> PromptDraft:
+    """A draft for the skill merge-pages."""
+    return replace(draft(text, expected="merge-pages", **more), skills=(MERGING,))
+
+
+def registry(root: Path) -> list[dict[str, Any]]:
+    """The prompts that were accepted."""
+    path = root / "registries" / "prompts.jsonl"
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+
+
+MERGING = DraftedSkill(name="merge-pages", path="skills/merge-pages/SKILL.md", digest="0" * 32)
 SKILLS = {
     "merge-pages": (
         "Merges scanned pages into one document and rotates them. Use when the user wants to join scans, rotate "

@@ -12,7 +12,7 @@ from typing import Any
 
 import drafts_made
 import pytest
-from msgspec.structs import replace
+from drafts_made import merging, registry
 
 from skill_health.core.errors import UsageError
 from skill_health.documents.prompt_draft import PromptDraft
@@ -29,15 +29,10 @@ TEXTS = (
 )
 
 
-def made(text: str, **more: Any) -> PromptDraft:
-    draft = drafts_made.draft(text, expected="merge-pages", **more)
-    return replace(draft, skills=(replace(draft.skills[0], name="merge-pages", path="skills/merge-pages/SKILL.md"),))
-
-
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     drafts_made.collection(tmp_path)
-    add_drafts(str(tmp_path), [made(text) for text in TEXTS])
+    add_drafts(str(tmp_path), [merging(text) for text in TEXTS])
     return tmp_path
 
 
@@ -53,11 +48,6 @@ def walk(root: Path, *typed: str, edit: Callable[[str], str | None] = lambda tex
 
 def stored(root: Path) -> dict[str, PromptDraft]:
     return {draft.content.text: draft for draft in read_drafts(str(root), PromptDraft).drafts}
-
-
-def registry(root: Path) -> list[dict[str, Any]]:
-    path = root / "registries" / "prompts.jsonl"
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
 
 
 def test_each_decision_is_kept_with_its_time_and_nobody(root: Path) -> None:
@@ -114,7 +104,7 @@ NEAR = "nearly the same request"
 
 
 def test_two_that_are_nearly_the_same_are_not_both_accepted(root: Path) -> None:
-    add_drafts(str(root), [made(f"{TEXTS[0]} please")])
+    add_drafts(str(root), [merging(f"{TEXTS[0]} please")])
     said: list[str] = []
 
     def ask(question: str) -> str:
@@ -127,7 +117,7 @@ def test_two_that_are_nearly_the_same_are_not_both_accepted(root: Path) -> None:
 def test_nothing_in_a_draft_forges_a_line(tmp_path: Path) -> None:
     drafts_made.collection(tmp_path)
     hostile = "x\x1b[2J\r\nmust not | fill-forms\n[a]ccept\u202e\u2028 of this"
-    add_drafts(str(tmp_path), [made(hostile, reason="a\nb\x07")])
+    add_drafts(str(tmp_path), [merging(hostile, reason="a\nb\x07")])
     _, said = walk(tmp_path, "s")
     assert all(char.isprintable() for line in said for char in line)
     assert not [line for line in said if line.startswith(("[a]ccept", "must not", "  must not"))]

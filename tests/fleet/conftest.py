@@ -15,18 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_collection import commit, git
 
 GIT = shutil.which("git") or "git"
 """The one that does not count."""
-
-
-def git(root: Path, *words: str) -> str:
-    return subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=True).stdout.strip()
-
-
-def commit(root: Path) -> None:
-    git(root, "add", "--all")
-    git(root, "commit", "--quiet", "--message", "x")
 
 
 @dataclass

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from collections import Counter
 from datetime import date
 from pathlib import Path
 
 import pytest
+from made_collection import commit, git
 from page_parsed import Element, Parsed
 
 from skill_health.config.settings import Config
@@ -41,18 +41,11 @@ def write_skills(root: Path, skills: int) -> None:
         (folder / "SKILL.md").write_text(text, encoding="utf-8")
 
 
-def git(root: Path, *words: str) -> str:
-    who = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main")
-    return subprocess.run(["git", *who, *words], cwd=root, check=True, capture_output=True, text=True).stdout
-
-
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("acme")
     write_skills(place, SKILLS)
-    git(place, "init", "--quiet")
-    git(place, "add", ".")
-    git(place, "commit", "--quiet", "--message", "x")
+    commit(place)
     git(place, "remote", "add", "origin", "https://github.com/acme/crates.git")
     return place
 
@@ -84,10 +77,10 @@ def below(seen: Parsed, tag: str, id_: str) -> list[Element]:
 
 
 def test_it_names_the_collection_and_its_commit(root: Path, seen: Parsed) -> None:
-    commit = git(root, "rev-parse", "HEAD").strip()
+    now = git(root, "rev-parse", "HEAD")
     assert seen.one(tag="h1").text == "acme/crates"
     head = seen.one(_class_="when")
-    assert commit[:12] in head.text and f"{SKILLS} skills" in head.text
+    assert now[:12] in head.text and f"{SKILLS} skills" in head.text
     assert any(each.attrs.get("href") == "https://github.com/acme/crates" for each in seen.elements)
 
 

@@ -9,13 +9,13 @@ import threading
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 import drafts_made
 import pytest
+from drafts_made import merging, registry
 from msgspec.structs import replace
 
 from skill_health.documents.prompt_draft import PromptDraft
@@ -31,15 +31,10 @@ TEXT = "the second scan is upside down, turn it and put both together"
 HOSTILE = "</textarea><script>alert(1)</script> \x1b[2J\u202e \"' & join the scans"
 
 
-def made(text: str, **more: Any) -> PromptDraft:
-    draft = drafts_made.draft(text, expected="merge-pages", **more)
-    return replace(draft, skills=(replace(draft.skills[0], name="merge-pages"),))
-
-
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     drafts_made.collection(tmp_path)
-    add_drafts(str(tmp_path), [made(TEXT), made(HOSTILE)])
+    add_drafts(str(tmp_path), [merging(TEXT), merging(HOSTILE)])
     return tmp_path
 
 
@@ -91,15 +86,10 @@ def states(root: Path) -> dict[str, str]:
     return {draft.content.text: draft.state for draft in read_drafts(str(root), PromptDraft).drafts}
 
 
-def registry(root: Path) -> list[str]:
-    path = root / "registries" / "prompts.jsonl"
-    return [json.loads(line)["prompt"] for line in path.read_text("utf-8").splitlines()] if path.exists() else []
-
-
 def test_a_draft_is_accepted_as_it_was_shown(server: Server, root: Path) -> None:
     status, page = post(server, form_of(get(server), TEXT) | {"do": "accept"})
     assert status == 200 and "is accepted." in page and len(forms(page)) == 1
-    assert states(root)[TEXT] == "accepted" and registry(root) == [TEXT]
+    assert states(root)[TEXT] == "accepted" and [line["prompt"] for line in registry(root)] == [TEXT]
 
 
 def test_an_edit_is_saved_or_accepted_and_keeps_the_rules(server: Server, root: Path) -> None:
@@ -113,7 +103,7 @@ def test_an_edit_is_saved_or_accepted_and_keeps_the_rules(server: Server, root: 
     _, page = post(server, fields | {"do": "save", "text": right})
     assert "is saved." in page and registry(root) == []
     post(server, form_of(page, "glue these photographs to one another") | {"do": "accept"})
-    assert registry(root) == ["glue these photographs to one another"]
+    assert [line["prompt"] for line in registry(root)] == ["glue these photographs to one another"]
 
 
 def test_a_draft_is_rejected_with_a_reason(server: Server, root: Path) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 from filled_records import filled
 from hypothesis import given
 from hypothesis import strategies as st
+from made_collection import commit, git
 
 from skill_health.documents.page_data import CollectionSource
 from skill_health.page.data.source import file_address, read_source, web_address
@@ -73,19 +73,13 @@ def test_the_path_of_a_file_cannot_leave_its_place() -> None:
 def test_a_collection_is_named_by_its_repository(tmp_path: Path) -> None:
     assert read_source(str(tmp_path)) == CollectionSource(name="", repository="", commit=None, folder="")
 
-    def git(*words: str) -> str:
-        who = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main")
-        return subprocess.run(["git", *who, *words], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
-
     inner = tmp_path / "plugins"
     inner.mkdir()
     (inner / "file").write_text("x", encoding="utf-8")
-    git("init", "--quiet")
+    git(tmp_path, "init", "--quiet")
     assert read_source(str(inner)).commit is None
-    git("add", ".")
-    git("commit", "--quiet", "--message", "x")
-    git("remote", "add", "origin", "git@github.com:acme/skills.git")
-    commit = git("rev-parse", "HEAD").strip()
+    made = commit(tmp_path)
+    git(tmp_path, "remote", "add", "origin", "git@github.com:acme/skills.git")
     assert read_source(str(inner)) == CollectionSource(
-        name="acme/skills", repository="https://github.com/acme/skills", commit=commit, folder="plugins"
+        name="acme/skills", repository="https://github.com/acme/skills", commit=made, folder="plugins"
     )

@@ -14,6 +14,7 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from made_collection import commit, git
 
 from skill_health import formats
 from skill_health.config.custom_code import describe_name
@@ -251,22 +252,12 @@ def test_a_path_through_keys_that_are_no_mappings(run: Run, write: Write) -> Non
 # -- the gate ----------------------------------------------------------------------------------------------------------
 
 
-def git(root: Path, *arguments: str) -> None:
-    subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True)
-
-
-def commit_all(root: Path) -> None:
-    git(root, "init", "--quiet")
-    git(root, "add", "--all")
-    git(root, "commit", "--quiet", "--message", "One")
-
-
 @pytest.mark.slow
 def test_the_gate_reports_what_a_commit_adds(run: Run, write: Write) -> None:
     rules = TWO + '[severity]\nACME001 = "error"\n'
     root = write({"skills/report/SKILL.md": SKILL.replace("risk:", "owner: me\nrisk:"), "skill-health.toml": rules})
     write({"skills/old/SKILL.md": SKILL.replace("name: report", "name: old")})
-    commit_all(root)
+    commit(root)
     write({"skills/old/SKILL.md": SKILL.replace("name: report", "name: old") + "More.\n"})
     git(root, "add", "--all")
     done = run("lint", "--staged", "--select", "ACME")
@@ -286,7 +277,7 @@ def test_the_gate_reports_what_a_commit_adds(run: Run, write: Write) -> None:
 def test_the_gate_reports_a_value_that_another_skill_has(run: Run, write: Write) -> None:
     rules = one_rule('severity = "error"\nkey = { path = "metadata.author", unique = true }')
     root = write({"skills/report/SKILL.md": SKILL, "skill-health.toml": rules})
-    commit_all(root)
+    commit(root)
     write({"skills/other/SKILL.md": SKILL.replace("name: report", "name: other")})
     git(root, "add", "--all")
     done = run("lint", "--staged")
@@ -299,7 +290,7 @@ def test_the_gate_looks_again_where_a_file_that_rules_ask_for_changes(run: Run, 
         'severity = "error"\npattern = { require = \'"{folder}"\', within = "repository", files = ["lists/{folder}.json"] }'
     )
     root = write({"skills/report/SKILL.md": SKILL, "skill-health.toml": rules, "lists/report.json": '["report"]'})
-    commit_all(root)
+    commit(root)
     write({"lists/report.json": "[]"})
     git(root, "add", "--all")
     done = run("lint", "--staged")
@@ -449,7 +440,7 @@ def test_a_file_outside_or_none_is_not_read(run: Run, write: Write, tmp_path: Pa
 @pytest.mark.slow
 def test_the_hook_says_that_code_was_not_run(run: Run, write: Write, tmp_path: Path) -> None:
     root = with_code(write)
-    commit_all(root)
+    commit(root)
     new = "---\nname: new\ndescription: Sorts lists by size. Use when a list must be sorted.\n---\n# New\n\nSort it.\n"
     write({"skills/new/SKILL.md": new, "skills/new/extra.md": "x\n"})
     git(root, "add", "--all")

@@ -18,6 +18,7 @@ from skill_health.server.protocol import EditorDocument, SkillServer
 from skill_health.server.session import EditorSession, is_saved_text
 
 Write = Callable[[Mapping[str, str]], Path]
+HEAD = "---\nname: tidy\ndescription: Tidies lists. Use when a list is out of order.\n---\n# Tidy\n\n"
 WIDTHS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 TEXTS = st.text(st.sampled_from("ab é\t\x85\u2028\x0c日🎉\ud800\r\n"), max_size=30)
 
@@ -121,9 +122,7 @@ def test_what_an_editor_hides_of_a_file_is_not_a_change(data: bytes, text: str, 
 
 @pytest.mark.slow
 def test_a_copy_has_the_findings_of_what_stands_for_it(write: Write) -> None:
-    text = (
-        "---\nname: tidy\ndescription: Tidies lists. Use when a list is out of order.\n---\n# Tidy\n\n[gone](gone.md)\n"
-    )
+    text = HEAD + "[gone](gone.md)\n"
     root = write(
         {f"{place}/tidy/{name}": body for place in "ab" for name, body in (("SKILL.md", text), ("x.md", "[n](n.md)\n"))}
     )
@@ -146,9 +145,7 @@ def test_a_copy_has_the_findings_of_what_stands_for_it(write: Write) -> None:
 
 @pytest.mark.slow
 def test_what_is_no_part_of_a_skill_costs_no_check(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = (
-        "---\nname: tidy\ndescription: Tidies lists. Use when a list is out of order.\n---\n# Tidy\n\n[gone](gone.md)\n"
-    )
+    text = HEAD + "[gone](gone.md)\n"
     root = write({"skills/tidy/SKILL.md": text, "README.md": "# R\n", "skill-health.toml": 'exclude = ["/skills/"]\n'})
     monkeypatch.setattr("skill_health.server.session.run", None)
     paths = [str(root / name) for name in ("README.md", "skill-health.toml", "skills/tidy/SKILL.md")]
@@ -158,7 +155,7 @@ def test_what_is_no_part_of_a_skill_costs_no_check(write: Write, monkeypatch: py
 
 
 def test_a_registry_has_its_findings(write: Write) -> None:
-    text = "---\nname: tidy\ndescription: Tidies lists. Use when a list is out of order.\n---\n# Tidy\n\nSort it.\n"
+    text = HEAD + "Sort it.\n"
     root = write(
         {"skills/tidy/SKILL.md": text, "registries/claims.jsonl": '{"claim_id": "claim-a"\n', "skill-health.toml": ""}
     )
