@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, TypeVar
 
@@ -117,3 +117,11 @@ def resolve(told: Mapping[str, Any], origin: str) -> Any:
         key = part.replace("~1", "/").replace("~0", "~")
         value = value[int(key)] if isinstance(value, list) else value[key]
     return value
+
+
+def told_figures(page: Page, elements: Iterable[Any]) -> Iterator[tuple[Any, str]]:
+    """The value at the origin of each element, and the figure that it shows."""
+    told = documents(page)
+    for each in elements:
+        found = resolve(told, str(each.attrs["data-from"]))
+        yield found["value"] if isinstance(found, dict) else found, each.text.replace(",", "").split()[0]

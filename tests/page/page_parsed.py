@@ -78,6 +78,10 @@ class Parsed(HTMLParser):
         tagged = (each for each in self.elements if tag in ("", each.tag))
         return [each for each in tagged if all(each.attrs.get(name) == value for name, value in wanted)]
 
+    def figures(self, *parts: str) -> list[Element]:
+        """Those that name an origin with one of these parts."""
+        return [each for each in self.elements if any(part in (each.attrs.get("data-from") or "") for part in parts)]
+
     def one(self, tag: str = "", **attrs: str) -> Element:
         found = self.all(tag, **attrs)
         assert len(found) == 1, f"{len(found)} of {tag} {attrs}"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from activation_page import SKILLS, activation_report, page_with
-from filled_records import documents, resolve
+from filled_records import told_figures
 from msgspec.structs import replace
 from page_parsed import Element, Parsed
 
@@ -62,16 +62,11 @@ def test_figures_stand_with_their_intervals_and_the_ranking_beside_them() -> Non
 @pytest.mark.slow
 def test_every_figure_is_what_stands_at_its_origin() -> None:
     page = page_with(activation_report())
-    told = documents(page)
     cells = [each for each in inside(page) if each.attrs.get("data-from")]
     assert len(cells) > 30
-    for cell in cells:
-        found = resolve(told, str(cell.attrs["data-from"]))
-        value = found["value"] if isinstance(found, dict) else found
-        shown = cell.text.split(" ")[0].replace(",", "")
-        if value is None:
-            assert shown == "–"
-        else:
+    for value, shown in told_figures(page, cells):
+        assert (shown == "–") == (value is None)
+        if value is not None:
             assert float(shown) in (pytest.approx(100 * value, abs=0.06), pytest.approx(value, abs=0.006))
 
 

@@ -10,7 +10,7 @@ import page_made
 import pytest
 from configurations_made import made as made_configurations
 from configurations_made import typed_configurations
-from filled_records import documents, page_over, resolve
+from filled_records import page_over, told_figures
 from page_parsed import Parsed
 
 from skill_health.page.data.gather import saved_configurations
@@ -72,30 +72,17 @@ def test_scores_stand_with_and_without_and_with_how_far_to_trust_them() -> None:
 def test_simulated_scores_say_so_and_nothing_judged_is_no_part() -> None:
     assert "SIMULATED" in words(over(judged("plums", True, simulated=True)))
     bare = over({"name": "plums", "path": "plums/SKILL.md", "effect": {"models": [], "judged": []}})
-    assert (
-        "#judged" not in Parsed(render_plain(bare)).links()
-        and "#configurations" not in Parsed(render_plain(bare)).links()
-    )
+    assert not {"#judged", "#configurations"} & set(Parsed(render_plain(bare)).links())
 
 
 def test_every_figure_of_them_names_its_origin() -> None:
     page = over(judged("plums", True), configurations=typed_configurations(made_configurations()))
-    told = documents(page)
-    seen = Parsed(render_plain(page))
-    inside = [
-        each
-        for each in seen.elements
-        if each.attrs.get("data-from") and ("/judged/" in str(each.attrs["data-from"]) or "configurations#" in str(each.attrs["data-from"]))
-    ]  # fmt: skip
+    inside = Parsed(render_plain(page)).figures("/judged/", "configurations#")
     assert len(inside) > 200
-    for each in inside:
-        found = resolve(told, str(each.attrs["data-from"]))
-        value = found["value"] if isinstance(found, dict) else found
-        shown = each.text.replace(",", "").split()[0]
-        if value is None:
-            assert shown == "–"
-        else:
-            assert any(float(shown) == pytest.approx(value * factor, abs=0.51) for factor in (1, 100, 0.001)), each.text
+    for value, shown in told_figures(page, inside):
+        assert (shown == "–") == (value is None)
+        if value is not None:
+            assert any(float(shown) == pytest.approx(value * factor, abs=0.51) for factor in (1, 100, 0.001)), shown
 
 
 def test_what_strangers_wrote_is_text() -> None:

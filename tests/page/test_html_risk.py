@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from filled_records import documents, page_over, resolve
+from filled_records import page_over, told_figures
 from page_parsed import Parsed
 
 from skill_health.page.html import render_plain
@@ -63,16 +63,10 @@ def test_the_riskiest_come_first_with_thief_words_and_trust() -> None:
 
 def test_every_figure_of_it_names_its_origin() -> None:
     page = made(0.234, 0.7)
-    seen, _ = section(page)
-    told = documents(page)
-    figures = [
-        each for each in seen.elements if each.attrs.get("data-from") and "/risk/" in str(each.attrs["data-from"])
-    ]
+    figures = section(page)[0].figures("/risk/")
     assert len(figures) > 15
-    for each in figures:
-        value = resolve(told, str(each.attrs["data-from"]))
-        shown = float(each.text.replace(",", ""))
-        assert shown in {value, round(100 * value), round(value, 2)}
+    for value, shown in told_figures(page, figures):
+        assert float(shown) in {value, round(100 * value), round(value, 2)}
 
 
 def test_what_strangers_wrote_is_text_and_old_risks_are_marked() -> None:
