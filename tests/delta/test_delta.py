@@ -23,6 +23,7 @@ from skill_health.documents.delta_report import DeltaReport
 from skill_health.lint.pipeline import configure
 from skill_health.text.blocks import as_markdown
 
+Said = pytest.CaptureFixture[str]
 SKILL = """---
 name: {0}
 description: Sorts {0} by size. Use when {0} are out of order.
@@ -167,7 +168,7 @@ def test_lists_are_paid_for_before_and_after(root: Path) -> None:
 
 
 @pytest.mark.slow
-def test_measurements_hold_or_are_out_of_date(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_measurements_hold_or_are_out_of_date(root: Path, capsys: Said) -> None:
     assert main(["status", "--format", "json"]) == 0
     digests = {each["name"]: each["digest"] for each in json.loads(capsys.readouterr().out)["skills"]}
     (root / "reports").mkdir()
@@ -207,7 +208,7 @@ def test_a_state_that_cannot_be_listed_costs_only_what_needs_it(root: Path) -> N
 
 
 @pytest.mark.parametrize("since", ["nowhere", "--upload-pack=x", "main:skills", ""])
-def test_a_revision_that_is_none_is_a_mistake(root: Path, since: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_revision_that_is_none_is_a_mistake(root: Path, since: str, capsys: Said) -> None:
     assert main(["delta", "--", since]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
 
@@ -220,9 +221,7 @@ def test_outside_a_repository_is_a_mistake(write: Write, monkeypatch: pytest.Mon
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["text", "md", "json"])
-def test_what_a_skill_says_is_no_markup_and_no_control(
-    root: Path, form: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_skill_says_is_no_markup_and_no_control(root: Path, form: str, capsys: Said) -> None:
     nasty = SKILL.format("plums") + "\n[x](<script>\x1b[2J|`.md) and [y](![z](http://evil.example/p.png).md)\n"
     skill(root, "plums").write_text(nasty)
     assert main(["delta", "main", "--format", form]) == 0
@@ -235,7 +234,7 @@ def test_what_a_skill_says_is_no_markup_and_no_control(
 
 
 @pytest.mark.slow
-def test_the_same_bytes_twice_and_in_a_file(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_bytes_twice_and_in_a_file(root: Path, capsys: Said) -> None:
     skill(root, "figs").write_text(SKILL.format("figs") + BROKEN)
     texts = []
     for _ in range(2):

@@ -21,6 +21,7 @@ from skill_health.documents.prompt_draft import PromptDraft
 from skill_health.drafts.prompts.question import read_checks, read_prompts
 from skill_health.drafts.store import read_drafts
 
+Run = Callable[..., Any]
 ENV = {drafts_made.KEY_ENV: drafts_made.KEY}
 ROWS = (
     ("positive", "the second scan is upside down, turn it and put both together", "merge-pages"),
@@ -48,9 +49,7 @@ def writes(*rows: tuple[str, str, str]) -> Callable[[Seen], Reaction]:
 
 
 @pytest.mark.slow
-def test_what_a_model_writes_is_held_against_our_rules_and_kept_with_its_id(
-    tmp_path: Path, run: Callable[..., Any]
-) -> None:
+def test_what_a_model_writes_is_held_against_our_rules_and_kept_with_its_id(tmp_path: Path, run: Run) -> None:
     with Loopback(writes(*ROWS)) as server:
         drafts_made.collection(tmp_path, server.url)
         done = run("draft", "prompts", "merge-pages", "--model", "writer:m", *CAPPED, env=ENV)
@@ -74,7 +73,7 @@ def test_what_a_model_writes_is_held_against_our_rules_and_kept_with_its_id(
     assert len(written) > 8 and not any(drafts_made.KEY.encode() in each for each in written)
 
 
-def test_a_second_model_may_only_reject(tmp_path: Path, run: Callable[..., Any]) -> None:
+def test_a_second_model_may_only_reject(tmp_path: Path, run: Run) -> None:
     rows = (ROWS[0], ROWS[1], ROWS[2], ROWS[3])
     checks = drafts_made.checked(
         ("merge-pages", True), ("merge-pages", False), ("chart-sheets", False), ("none", False)
@@ -124,7 +123,7 @@ def test_a_check_of_another_number_of_prompts_is_none(rows: tuple[tuple[str, boo
     assert read_checks(drafts_made.checked(*rows), 2) == "missing_answer"
 
 
-def test_a_hostile_answer_harms_nothing(tmp_path: Path, run: Callable[..., Any]) -> None:
+def test_a_hostile_answer_harms_nothing(tmp_path: Path, run: Run) -> None:
     rows = (
         ("positive", "\x1b]0;owned\x07 join these scans for me", "merge-pages"),
         ("positive", "</script><script>alert(1)</script> join them", "merge-pages"),
@@ -141,7 +140,7 @@ def test_a_hostile_answer_harms_nothing(tmp_path: Path, run: Callable[..., Any])
 
 
 @pytest.mark.slow
-def test_bad_answers_are_asked_for_once_more_and_caps_are_kept(tmp_path: Path, run: Callable[..., Any]) -> None:
+def test_bad_answers_are_asked_for_once_more_and_caps_are_kept(tmp_path: Path, run: Run) -> None:
     with Loopback(lambda seen: answer(seen, "no")) as server:
         drafts_made.collection(tmp_path, server.url)
         done = run("draft", "prompts", "--model", "writer:m", "--max-calls", "3", *SETTINGS, env=ENV)
@@ -153,7 +152,7 @@ def test_bad_answers_are_asked_for_once_more_and_caps_are_kept(tmp_path: Path, r
         assert dry.returncode == 0 and "4 calls" in dry.stderr and len(server.seen) == 3
 
 
-def test_a_wrong_key_stops_it(tmp_path: Path, run: Callable[..., Any]) -> None:
+def test_a_wrong_key_stops_it(tmp_path: Path, run: Run) -> None:
     with Loopback(lambda seen: failure(seen, "wrong_key")) as server:
         drafts_made.collection(tmp_path, server.url)
         done = run("draft", "prompts", "--model", "writer:m", "--concurrency", "1", *CAPPED, env=ENV)
@@ -162,7 +161,7 @@ def test_a_wrong_key_stops_it(tmp_path: Path, run: Callable[..., Any]) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_run_goes_on_and_asks_nothing_twice(tmp_path: Path, run: Callable[..., Any]) -> None:
+def test_a_killed_run_goes_on_and_asks_nothing_twice(tmp_path: Path, run: Run) -> None:
     """The server answers the first two questions and hangs on the third; the process is killed there."""
     hang = True
 

@@ -21,6 +21,7 @@ from skill_health.drafts.material import load_collection
 from skill_health.drafts.store import add_drafts, read_drafts
 from skill_health.drafts.walk import WalkTally, walk_through
 
+Patch = pytest.MonkeyPatch
 TIME = datetime(2026, 11, 25, 9, tzinfo=UTC)
 TEXTS = (
     "the second scan is upside down, turn it and put both together",
@@ -123,9 +124,7 @@ def test_nothing_in_a_draft_forges_a_line(tmp_path: Path) -> None:
     assert not [line for line in said if line.startswith(("[a]ccept", "must not", "  must not"))]
 
 
-def test_a_kill_between_registry_and_draft_loses_and_doubles_nothing(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kill_between_registry_and_draft_loses_and_doubles_nothing(root: Path, monkeypatch: Patch) -> None:
     first = desk(root).waiting()[0]
 
     def die(*_: object) -> None:
@@ -141,7 +140,7 @@ def test_a_kill_between_registry_and_draft_loses_and_doubles_nothing(
         desk(root).reject(first, "too late")
 
 
-def test_what_was_killed_and_is_then_rejected_leaves_the_registry(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_killed_and_is_then_rejected_leaves_the_registry(root: Path, monkeypatch: Patch) -> None:
     first = desk(root).waiting()[0]
 
     def die(*_: object) -> None:

@@ -23,6 +23,7 @@ from skill_health.drafts.suggest.measure import is_testable, keep_answered
 from skill_health.router.instrument.planted import NAME
 from skill_health.router.records import Prompt, RoutingResult
 
+Run = Callable[..., Any]
 CHECK, TRAIN, SEALED = 6, 12, 24
 ALL = CHECK + 2 * TRAIN + 2 * SEALED
 """The calls for one candidate that is ahead, where each prompt is asked once."""
@@ -54,7 +55,7 @@ def by_listing(seen: Seen) -> Reaction:
 
 
 @pytest.fixture
-def suggest(tmp_path: Path, run: Callable[..., Any]) -> Callable[..., Any]:
+def suggest(tmp_path: Path, run: Run) -> Callable[..., Any]:
     """Run `suggest description` over a server, with `checker:m` as the model that measures."""
 
     def call(server: Loopback, *more: str, capped: bool = True, env: dict[str, str] = ENV) -> Any:
@@ -81,7 +82,7 @@ def uses(root: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_models_decide_and_the_same_command_asks_nothing_more(tmp_path: Path, suggest: Callable[..., Any]) -> None:
+def test_models_decide_and_the_same_command_asks_nothing_more(tmp_path: Path, suggest: Run) -> None:
     with Loopback(by_listing) as server:
         done = suggest(server, "--candidate", "bad.txt", "--candidate", "good.txt")
         assert done.returncode == 0, done.stdout + done.stderr
@@ -109,7 +110,7 @@ def test_models_decide_and_the_same_command_asks_nothing_more(tmp_path: Path, su
 
 
 @pytest.mark.slow
-def test_only_the_description_differs_between_runs(suggest: Callable[..., Any]) -> None:
+def test_only_the_description_differs_between_runs(suggest: Run) -> None:
     with Loopback(by_listing) as server:
         assert suggest(server).returncode == 0
         today, _ = drafts_made.SKILLS["merge-pages"]
@@ -120,7 +121,7 @@ def test_only_the_description_differs_between_runs(suggest: Callable[..., Any]) 
 
 
 @pytest.mark.slow
-def test_where_none_is_ahead_no_sealed_prompt_is_sent(tmp_path: Path, suggest: Callable[..., Any]) -> None:
+def test_where_none_is_ahead_no_sealed_prompt_is_sent(tmp_path: Path, suggest: Run) -> None:
     with Loopback(by_listing) as server:
         done = suggest(server, "--candidate", "bad.txt")
         assert done.returncode == 1 and "Better" not in done.stdout
@@ -129,7 +130,7 @@ def test_where_none_is_ahead_no_sealed_prompt_is_sent(tmp_path: Path, suggest: C
 
 
 @pytest.mark.slow
-def test_what_models_do_not_confirm_is_no_better_whatever_free_routers_say(suggest: Callable[..., Any]) -> None:
+def test_what_models_do_not_confirm_is_no_better_whatever_free_routers_say(suggest: Run) -> None:
     def react(seen: Seen) -> Reaction:
         sealed_miss = is_sealed(seen) and "letters" in request_of(seen)
         return answer(seen, ranking("chart-sheets")) if sealed_miss else by_listing(seen)
@@ -144,7 +145,7 @@ def test_what_models_do_not_confirm_is_no_better_whatever_free_routers_say(sugge
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sealed", [False, True], ids=["to select on", "sealed"])
-def test_an_error_is_no_wrong_answer(tmp_path: Path, suggest: Callable[..., Any], sealed: bool) -> None:
+def test_an_error_is_no_wrong_answer(tmp_path: Path, suggest: Run, sealed: bool) -> None:
     """The server fails for a quarter of the prompts under the good description; the next time it does not."""
     broken = True
 
@@ -167,7 +168,7 @@ def test_an_error_is_no_wrong_answer(tmp_path: Path, suggest: Callable[..., Any]
 
 
 @pytest.mark.slow
-def test_caps_hold_over_all_runs(tmp_path: Path, suggest: Callable[..., Any]) -> None:
+def test_caps_hold_over_all_runs(tmp_path: Path, suggest: Run) -> None:
     with Loopback(by_listing) as server:
         refused = suggest(server, capped=False)
         assert refused.returncode == 2 and "--max-runs" in refused.stderr and not server.seen
@@ -194,7 +195,7 @@ def test_caps_hold_over_all_runs(tmp_path: Path, suggest: Callable[..., Any]) ->
         *(pytest.param(at, marks=pytest.mark.exhaustive) for at in (CHECK + 4, CHECK + TRAIN + 4, ALL - SEALED + 4)),
     ],
 )
-def test_a_kill_costs_one_call_and_no_use(tmp_path: Path, suggest: Callable[..., Any], at: int) -> None:
+def test_a_kill_costs_one_call_and_no_use(tmp_path: Path, suggest: Run, at: int) -> None:
     """The server hangs on one call, and the process is killed there: in each of the four runs."""
     hang = True
 
@@ -217,7 +218,7 @@ def test_a_kill_costs_one_call_and_no_use(tmp_path: Path, suggest: Callable[...,
 
 
 @pytest.mark.slow
-def test_a_model_that_fails_the_instrument_check_measures_nothing(suggest: Callable[..., Any]) -> None:
+def test_a_model_that_fails_the_instrument_check_measures_nothing(suggest: Run) -> None:
     with Loopback(lambda seen: answer(seen, ranking("chart-sheets"))) as server:
         done = suggest(server)
         assert done.returncode == 1 and done.stderr and not done.stdout
@@ -227,9 +228,7 @@ def test_a_model_that_fails_the_instrument_check_measures_nothing(suggest: Calla
 
 
 @pytest.mark.slow
-def test_the_model_that_writes_sees_nothing_sealed_and_shares_the_cap(
-    tmp_path: Path, suggest: Callable[..., Any]
-) -> None:
+def test_the_model_that_writes_sees_nothing_sealed_and_shares_the_cap(tmp_path: Path, suggest: Run) -> None:
     said = json.dumps({"candidates": [{"description": GOOD, "why": "x"}]})
 
     def react(seen: Seen) -> Reaction:
@@ -246,7 +245,7 @@ def test_the_model_that_writes_sees_nothing_sealed_and_shares_the_cap(
 
 
 @pytest.mark.slow
-def test_what_was_judged_is_not_looked_at_again(tmp_path: Path, suggest: Callable[..., Any]) -> None:
+def test_what_was_judged_is_not_looked_at_again(tmp_path: Path, suggest: Run) -> None:
     """One sealed prompt of 24 has no answer, which is little enough for a verdict; it stays as it is."""
     broken = True
 
@@ -265,9 +264,7 @@ def test_what_was_judged_is_not_looked_at_again(tmp_path: Path, suggest: Callabl
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["server_error", "wrong_key", "no_credit"])
-def test_a_model_that_nobody_answers_for_is_an_aborted_run(
-    tmp_path: Path, suggest: Callable[..., Any], kind: str
-) -> None:
+def test_a_model_that_nobody_answers_for_is_an_aborted_run(tmp_path: Path, suggest: Run, kind: str) -> None:
     down = True
     with Loopback(lambda seen: failure(seen, kind) if down else by_listing(seen)) as server:
         done = suggest(server)
@@ -281,14 +278,14 @@ def test_a_model_that_nobody_answers_for_is_an_aborted_run(
 
 
 @pytest.mark.slow
-def test_a_router_that_there_is_not_is_found_out_before_anything_is_paid(suggest: Callable[..., Any]) -> None:
+def test_a_router_that_there_is_not_is_found_out_before_anything_is_paid(suggest: Run) -> None:
     with Loopback(by_listing) as server:
         for more in (("--routers", "nothing"), ("--routers", "nothing", "--model", "writer:m")):
             assert suggest(server, *more).returncode == 2
         assert not server.seen
 
 
-def test_a_free_router_is_no_model(suggest: Callable[..., Any]) -> None:
+def test_a_free_router_is_no_model(suggest: Run) -> None:
     with Loopback(by_listing) as server:
         free = suggest(server, "--models", "lexical")
         assert free.returncode == 2 and "lexical is no model" in free.stderr
@@ -296,7 +293,7 @@ def test_a_free_router_is_no_model(suggest: Callable[..., Any]) -> None:
         assert not server.seen
 
 
-def test_a_template_without_none_cannot_ask_for_it(tmp_path: Path, run: Callable[..., Any]) -> None:
+def test_a_template_without_none_cannot_ask_for_it(tmp_path: Path, run: Run) -> None:
     drafts_made.collection(tmp_path)
     prompts(tmp_path)
     (tmp_path / "good.txt").write_text(GOOD, "utf-8")
@@ -313,7 +310,7 @@ def test_a_template_without_none_cannot_ask_for_it(tmp_path: Path, run: Callable
 
 
 @pytest.mark.parametrize("more", [("--reps", "2"), ("--despite-check",)])
-def test_reps_and_the_check_are_for_models(run: Callable[..., Any], more: Sequence[str]) -> None:
+def test_reps_and_the_check_are_for_models(run: Run, more: Sequence[str]) -> None:
     done = run("suggest", "description", "merge-pages", "--candidate", "x", *more)
     assert done.returncode == 2 and "--models" in done.stderr
 

@@ -17,6 +17,7 @@ from task_drafts import Author, changed, proposal, serve, stage_of, write_collec
 from skill_health.cli import main
 from skill_health.drafts.tasks import draft
 
+Patch = pytest.MonkeyPatch
 PROPOSALS = {"proposals": [proposal(1), proposal(2), proposal(3)]}
 # Rejected before anything is run, so that what is killed is the asking.
 TASK = changed(lambda made: made["files"].append({"path": "../x", "text": ""}))
@@ -93,9 +94,7 @@ class Killed(BaseException):
 @pytest.mark.parametrize(
     "at", [pytest.param(at, marks=pytest.mark.slow if at in (2, 5) else pytest.mark.exhaustive) for at in range(1, 7)]
 )
-def test_a_kill_while_drafts_are_written(
-    at: int, whole: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kill_while_drafts_are_written(at: int, whole: dict[str, Any], tmp_path: Path, monkeypatch: Patch) -> None:
     """Before each record that is written there is nothing of it, or a folder that does not count."""
     real, left = draft.add_drafts, at
 

@@ -20,6 +20,7 @@ from skill_health.drafts.store import is_edited, read_drafts
 from skill_health.drafts.tasks import accept
 from skill_health.effectiveness.tasks._load import load_tasks
 
+Said = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
 GIVEN = ("--model", "scripted:author", "--max-calls", "50", "--sandbox", "none", "--quiet")
 
@@ -54,9 +55,7 @@ def desk(root: Path) -> Any:
 
 
 @pytest.mark.slow
-def test_from_a_skill_to_an_accepted_task(
-    tmp_path: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_from_a_skill_to_an_accepted_task(tmp_path: Path, monkeypatch: Patch, capsys: Said) -> None:
     with serve(Author({"proposals": [proposal(1), proposal(2)]}, task())) as server:
         root = write_collection(tmp_path / "c", server.url)
         assert main(words(root)) == 0
@@ -134,7 +133,7 @@ def test_another_task_of_that_name_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_folder_that_is_gone_is_said(tmp_path: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_is_gone_is_said(tmp_path: Path, monkeypatch: Patch, capsys: Said) -> None:
     root = drafted(tmp_path / "c", "--straight")
     (draft,) = desk(root).waiting()
     subprocess.run(["rm", "-r", str(root / "drafts/tasks" / draft.id)], check=True)

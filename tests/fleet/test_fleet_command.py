@@ -22,6 +22,7 @@ from skill_health.core import validation
 from skill_health.core.files import MAX_BYTES
 from skill_health.fleet import seen
 
+Patch = pytest.MonkeyPatch
 pytestmark = pytest.mark.slow
 
 
@@ -92,9 +93,7 @@ def test_what_is_written_fits_its_schemas(two: Any) -> None:
             validator.validate(each)
 
 
-def test_an_unchanged_repository_costs_one_call_of_git_and_no_skill_is_linted(
-    two: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unchanged_repository_costs_one_call_of_git_and_no_skill_is_linted(two: Any, monkeypatch: Patch) -> None:
     def never(*_: object) -> None:
         raise AssertionError("a repository was linted")
 
@@ -233,7 +232,7 @@ def test_reports_within_a_repository_do_not_change_it(fleet: Any) -> None:
     assert record["repositories"][0]["status"] == "unchanged"
 
 
-def test_a_file_that_changes_within_a_tick_is_noticed(fleet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_changes_within_a_tick_is_noticed(fleet: Any, monkeypatch: Patch) -> None:
     """On a file system with coarse times a young file can change and keep size and times: its content tells."""
     folder = fleet.repository("quick", skills("figs"))
     fleet.list("quick")
@@ -249,7 +248,7 @@ def test_a_file_that_changes_within_a_tick_is_noticed(fleet: Any, monkeypatch: p
     assert fleet.of("quick")["status"] == "checked"
 
 
-def test_files_that_are_no_longer_young_are_not_read_again(fleet: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_are_no_longer_young_are_not_read_again(fleet: Any, monkeypatch: Patch) -> None:
     fleet.repository("quick", skills("figs"))
     fleet.list("quick")
     settled = seen.SETTLED_NS
@@ -447,9 +446,7 @@ def refuses(two: Any, place: Path) -> None:
     ("what", "node"),
     [(what, node) for what in UNREADABLE for node in NODES if (what, node) != ("the folder of the states", "folder")],
 )
-def test_what_is_in_place_of_what_was_known_is_not_nothing(
-    what: str, node: str, two: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_in_place_of_what_was_known_is_not_nothing(what: str, node: str, two: Any, monkeypatch: Patch) -> None:
     place = UNREADABLE[what](two)
     place.rename(two.root / "kept")
     monkeypatch.chdir(place.parent)
@@ -487,7 +484,7 @@ FAILS = [
 @pytest.mark.parametrize("number", [errno.EIO, errno.EACCES])
 @pytest.mark.parametrize(("what", "calls"), FAILS)
 def test_what_cannot_be_read_is_not_nothing(
-    what: str, calls: list[str], number: int, two: Any, monkeypatch: pytest.MonkeyPatch
+    what: str, calls: list[str], number: int, two: Any, monkeypatch: Patch
 ) -> None:
     place = UNREADABLE[what](two)
     bad = BadPlace(place, number)
@@ -500,9 +497,7 @@ def test_what_cannot_be_read_is_not_nothing(
     assert two.run(day=2).returncode == 1
 
 
-def test_settings_of_the_user_that_cannot_be_read_are_no_others(
-    two: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_settings_of_the_user_that_cannot_be_read_are_no_others(two: Any, tmp_path: Path, monkeypatch: Patch) -> None:
     place = tmp_path / "settings/skill-health/config.toml"
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
     place.mkdir(parents=True)
@@ -510,7 +505,7 @@ def test_settings_of_the_user_that_cannot_be_read_are_no_others(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="nodes as Linux has them")
-def test_what_is_no_state_of_ours_is_left_alone(two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_state_of_ours_is_left_alone(two: Any, monkeypatch: Patch) -> None:
     folder = two.reports / "states"
     monkeypatch.chdir(folder)
     for number, make in enumerate(NODES.values()):
@@ -527,7 +522,7 @@ def test_what_is_no_state_of_ours_is_left_alone(two: Any, monkeypatch: pytest.Mo
 
 @pytest.mark.skipif(sys.platform != "linux", reason="nodes as Linux has them")
 @pytest.mark.parametrize("node", NODES)
-def test_a_state_takes_the_place_of_no_node(node: str, two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_state_takes_the_place_of_no_node(node: str, two: Any, monkeypatch: Patch) -> None:
     skill = two.root / "fruit/skills/plums/SKILL.md"
     before = skill.read_bytes()
     append(skill, BROKEN)

@@ -18,6 +18,7 @@ from skill_health.fleet.page.html import render_fleet
 from skill_health.fleet.render import fleet_blocks
 from skill_health.text.blocks import as_markdown, as_text
 
+Patch = pytest.MonkeyPatch
 pytestmark = pytest.mark.slow
 SKILL = """---
 name: {name}
@@ -136,9 +137,7 @@ def test_nothing_of_others_is_markup_on_the_page_or_in_the_terminal(made: Any) -
     assert "<script>" not in as_markdown(fleet_blocks(hostile))
 
 
-def test_without_the_library_the_record_is_written_and_the_page_is_not(
-    fleet: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_library_the_record_is_written_and_the_page_is_not(fleet: Any, monkeypatch: Patch) -> None:
     fleet.repository("fruit", {"skills/figs/SKILL.md": SKILL.format(name="figs")}, is_git=False)
     fleet.list("fruit")
     monkeypatch.setitem(sys.modules, "jinja2", None)

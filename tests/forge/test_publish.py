@@ -14,6 +14,8 @@ from forge_server import STRANGER, TOKEN, ForgeServer
 
 from skill_health.cli import main
 
+Patch = pytest.MonkeyPatch
+
 
 @pytest.fixture
 def forge() -> Iterator[ForgeServer]:
@@ -27,9 +29,7 @@ Publish = Callable[..., int]
 
 
 @pytest.fixture(params=["github", "gitlab"])
-def publish(
-    request: pytest.FixtureRequest, forge: ForgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Publish:
+def publish(request: pytest.FixtureRequest, forge: ForgeServer, tmp_path: Path, monkeypatch: Patch) -> Publish:
     monkeypatch.chdir(tmp_path)
     for name in ("GITLAB_CI", "GITHUB_ACTIONS", "http_proxy", "HTTP_PROXY"):
         monkeypatch.delenv(name, raising=False)
@@ -105,13 +105,13 @@ def test_the_token_follows_no_redirection(forge: ForgeServer, publish: Publish) 
 @pytest.mark.parametrize(
     "address", ["", "http://example.com", "ftp://127.0.0.1", "http://127.0.0.1.example.com", "https://u:p@127.0.0.1"]
 )
-def test_the_token_goes_nowhere_openly(publish: Publish, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+def test_the_token_goes_nowhere_openly(publish: Publish, monkeypatch: Patch, address: str) -> None:
     for name in ("GITHUB_API_URL", "CI_API_V4_URL"):
         monkeypatch.setenv(name, address)
     assert publish() == 2
 
 
-def test_what_is_missing_is_named(publish: Publish, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_what_is_missing_is_named(publish: Publish, monkeypatch: Patch, capsys: Any) -> None:
     for name in ("GITHUB_TOKEN", "GITLAB_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     assert publish() == 2

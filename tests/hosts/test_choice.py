@@ -13,6 +13,7 @@ from skill_health.config.settings import Config
 from skill_health.hosts._choice import choose_hosts
 from skill_health.hosts._layout import read_layout
 
+Said = pytest.CaptureFixture[str]
 Write = Callable[[Mapping[str, str]], Path]
 HEAD = "---\nname: tidy\ndescription: Tidies lists. Use when a list is out of order.\n"
 SKILL = HEAD + "---\n# Tidy\n\nSort it.\n"
@@ -51,15 +52,13 @@ def test_the_configuration_comes_before_the_layout() -> None:
     assert [host.key for host in choice.hosts] == ["codex", "opencode"]
 
 
-def findings(capsys: pytest.CaptureFixture[str], root: Path) -> list[tuple[str, str, list[str]]]:
+def findings(capsys: Said, root: Path) -> list[tuple[str, str, list[str]]]:
     main(["lint", "--format", "json", str(root)])
     found = json.loads(capsys.readouterr().out)["findings"]
     return [(each["code"], each["severity"], each.get("hosts", [])) for each in found]
 
 
-def test_what_a_chosen_host_skips_is_an_error_and_else_it_is_not(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_chosen_host_skips_is_an_error_and_else_it_is_not(write: Write, capsys: Said) -> None:
     root = write({"skills/tidy/SKILL.md": BRACKETS})
     assert findings(capsys, root) == [("FM029", "info", ["agentskills"])]
     write({"skill-health.toml": 'hosts = ["agentskills", "agent-plugins"]\n'})
@@ -68,7 +67,7 @@ def test_what_a_chosen_host_skips_is_an_error_and_else_it_is_not(
     assert findings(capsys, root) == []
 
 
-def test_one_cause_is_one_finding_with_its_hosts(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_cause_is_one_finding_with_its_hosts(write: Write, capsys: Said) -> None:
     root = write({"skills/tidy/SKILL.md": COLON})
     assert findings(capsys, root) == [("FM003", "error", ["agent-plugins", "agentskills", "copilot-cli"])]
     assert findings(capsys, root) == [("FM003", "error", ["agent-plugins", "agentskills", "copilot-cli"])], "cached"
@@ -76,7 +75,7 @@ def test_one_cause_is_one_finding_with_its_hosts(write: Write, capsys: pytest.Ca
     assert findings(capsys, root) == [("FM029", "error", ["copilot-cli"])]
 
 
-def test_a_change_of_the_layout_is_seen_with_a_cache(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_change_of_the_layout_is_seen_with_a_cache(write: Write, capsys: Said) -> None:
     root = write({"skills/tidy/SKILL.md": BRACKETS, "skill-health.toml": ""})
     assert findings(capsys, root) == [("FM029", "info", ["agentskills"])]
     write({".claude-plugin/plugin.json": '{"name": "mine"}'})
@@ -84,7 +83,7 @@ def test_a_change_of_the_layout_is_seen_with_a_cache(write: Write, capsys: pytes
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "github", "gitlab", "junit", "sarif"])
-def test_every_format_names_the_hosts(write: Write, capsys: pytest.CaptureFixture[str], form: str) -> None:
+def test_every_format_names_the_hosts(write: Write, capsys: Said, form: str) -> None:
     root = write({"skills/tidy/SKILL.md": COLON, "skill-health.toml": 'hosts = ["copilot-cli", "agentskills"]\n'})
     assert main(["lint", "--format", form, str(root)]) == 1
     assert "(skipped by Copilot CLI, Agent Skills specification)" in capsys.readouterr().out.replace(
@@ -92,7 +91,7 @@ def test_every_format_names_the_hosts(write: Write, capsys: pytest.CaptureFixtur
     ).replace("\\)", ")")
 
 
-def test_an_unknown_host_is_one_clear_line(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_host_is_one_clear_line(write: Write, capsys: Said) -> None:
     root = write({"skills/tidy/SKILL.md": SKILL, "skill-health.toml": 'hosts = ["kodex"]\n'})
     assert main(["lint", str(root)]) == 2
     error = capsys.readouterr().err
@@ -101,7 +100,7 @@ def test_an_unknown_host_is_one_clear_line(write: Write, capsys: pytest.CaptureF
     assert "\x1b" not in capsys.readouterr().err
 
 
-def test_the_matrix(write: Write, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_matrix(write: Write, capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(write({"skills/tidy/SKILL.md": SKILL, "skills/odd/SKILL.md": "# Odd\n", "skill-health.toml": ""}))
     assert main(["hosts", "--host", "codex", "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -117,9 +116,7 @@ def test_the_matrix(write: Write, capsys: pytest.CaptureFixture[str], monkeypatc
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "json"])
-def test_the_matrix_prints_nothing_that_a_terminal_acts_on(
-    write: Write, capsys: pytest.CaptureFixture[str], form: str
-) -> None:
+def test_the_matrix_prints_nothing_that_a_terminal_acts_on(write: Write, capsys: Said, form: str) -> None:
     head = '---\nname: "\\e]0;x\\a\\u202e|*evil*"\ndescription: "\\e[31m"\n\x1b[2J: 1\n---\n'
     root = write({"skills/ti\x1b[1mdy/SKILL.md": head, "skill-health.toml": ""})
     assert main(["hosts", "--format", form, str(root)]) == 0

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 from hypothesis import given
@@ -29,6 +30,7 @@ from skill_health.page.serving.server import Server, opened
 from skill_health.page.serving.site import Site, mark
 from skill_health.page.serving.site import site as live_site
 
+Said = pytest.CaptureFixture[str]
 Write = Callable[[Mapping[str, str]], Path]
 SKILL = "---\nname: {0}\ndescription: Sorts {0} by size. Use when {0} are out of order.\n---\n# {0}\n\nSort them.\n"
 REBUILT = "It cannot be rebuilt"
@@ -135,9 +137,7 @@ def test_the_page(ask: Client, made: Made) -> None:
     assert (status, body) == (200, b"") and int(headers["content-length"]) == len(PAGE.format("two"))
 
 
-def test_a_build_that_fails_keeps_the_page_and_says_why(
-    ask: Client, made: Made, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_build_that_fails_keeps_the_page_and_says_why(ask: Client, made: Made, capsys: Said) -> None:
     ask("/")
     made.change(error=UsageError("a <script>\n\x1b[31m\u202eb"))
     status, _, body = ask("/")
@@ -300,7 +300,7 @@ def test_other_hosts_and_other_sites_are_refused(ask: Client, server: Server) ->
     assert ask("/", Sec_Fetch_Site="same-origin", Sec_Fetch_Mode="cors")[0] == 200
 
 
-def test_bad_requests(ask: Client, server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_requests(ask: Client, server: Server, capsys: Said) -> None:
     for method in ("POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "<b>"):
         status, headers, body = ask("/", method)
         assert (status, headers["allow"], body) == (405, "GET, HEAD", b"405 Method Not Allowed\n")
@@ -352,7 +352,7 @@ def test_too_many_clients_are_hung_up_on_and_room_is_made_again(server: Server, 
         time.sleep(0.01)
 
 
-def test_only_loopback_and_a_port_in_use(server: Server, capsys: pytest.CaptureFixture[str], write: Write) -> None:
+def test_only_loopback_and_a_port_in_use(server: Server, capsys: Said, write: Write) -> None:
     assert server.server_address[0] == "127.0.0.1"
     root = write({"skills/plums/SKILL.md": SKILL.format("plums")})
     assert main(["serve", str(root), "--port", str(server.server_port)]) == 2
@@ -444,14 +444,8 @@ def test_the_command(write: Write) -> None:
     browser = root / "browser"
     browser.write_text(f'#!/bin/sh\necho "$1" > "{root}/opened"\n')
     browser.chmod(0o755)
-    with subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=root,
-        env=os.environ | {"BROWSER": str(browser)},
-    ) as process:
+    env = os.environ | {"BROWSER": str(browser)}
+    with subprocess.Popen(command, stdout=PIPE, stderr=PIPE, text=True, cwd=root, env=env) as process:
         assert process.stdout and process.stderr
         try:
             line = process.stdout.readline()
