@@ -138,7 +138,7 @@ def test_what_is_better_is_confirmed_once_and_nothing_sealed_is_shown(root: Path
 
 def test_what_is_not_ahead_leaves_the_sealed_prompts_alone(root: Path, run: Callable[..., Any]) -> None:
     done = run("suggest", "description", "merge-pages", "--candidate", "bad.txt", *TIME)
-    assert done.returncode == 1 and "the sealed prompts were left alone" in done.stdout
+    assert done.returncode == 1
     assert not (root / "drafts" / "sealed-uses.jsonl").exists()
 
 
