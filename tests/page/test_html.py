@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -16,13 +17,19 @@ from msgspec import structs
 from page_parsed import Parsed
 from records_made import judged_as
 
+from skill_health.core.errors import UsageError
 from skill_health.documents._record import record_values
 from skill_health.documents.page_data import PageChanges
+from skill_health.page import html
 from skill_health.page.drawing.theme import DARK
 from skill_health.page.html import embedded, policy, render, render_plain, source
 from skill_health.page.model import TOPICS, anchor
 
 pytestmark = pytest.mark.slow
+
+
+def test_no_path_of_this_machine_is_on_the_page() -> None:
+    assert page_made.page().folder not in page_made.plain()
 
 
 def test_ids_are_unique_and_links_lead_somewhere() -> None:
@@ -194,6 +201,13 @@ def test_what_changed_is_told_with_links_to_what_is_there() -> None:
     assert figures["page#/changes/skills/0/what/0/after"].attrs["data-value"] == "0.9961"
     assert seen.links().count(f"#{anchor(path)}") >= 3
     assert "#" + anchor("gone/SKILL.md") not in seen.links()
+
+
+def test_what_is_missing_is_a_mistake_that_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    html.page_environment.cache_clear()
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(UsageError, match="jinja2"):
+        render_plain(page_made.page())
 
 
 def test_figures_name_where_they_come_from() -> None:
