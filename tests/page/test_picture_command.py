@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import sys
 from pathlib import Path
@@ -35,6 +36,15 @@ def size(data: bytes) -> tuple[int, int]:
 
 def first() -> str:
     return collection_pictures(page())[0].name
+
+
+@pytest.mark.slow
+def test_the_list(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["picture"], ["picture", "--list"], ["picture", "--list", "."]):
+        assert main(arguments) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert [line.split()[0] for line in lines] == [each.name for each in collection_pictures(page())] != []
+        assert all(re.fullmatch(r"[a-z0-9-]+ {2,}\S.*", line) and line.isprintable() for line in lines)
 
 
 def test_the_list_of_a_skill(capsys: pytest.CaptureFixture[str]) -> None:
