@@ -235,19 +235,16 @@ def test_two_runs_are_compared_and_a_loss_is_an_alarm(call: Call, collection: Pa
     assert call(runs[2], runs[0], what="compare")[0] == 2
 
 
-@pytest.mark.parametrize(
-    ("words", "agent", "said"),
-    [
-        ((), "plantd:recall=1", "did you mean planted?"),
-        ((), "planted:recal=1", "the keys are"),
-        (("--resume", "x", "--no-resume"), "planted", "--no-resume"),
-        (("--resume", "nothing"), "planted", "there is no run 'nothing'"),
-        (("--router", "openai:m"), "planted", "only free routers"),
-        (("--sizes", "0"), "planted", "--sizes"),
-        (("--prompt-ids", "gone"), "planted", "no prompt has the id 'gone'"),
-        pytest.param(("--delivery", "mcp"), "planted", None, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize(("words", "agent", "said"), [
+    ((), "plantd:recall=1", "did you mean planted?"),
+    ((), "planted:recal=1", "the keys are"),
+    (("--resume", "x", "--no-resume"), "planted", "--no-resume"),
+    (("--resume", "nothing"), "planted", "there is no run 'nothing'"),
+    (("--router", "openai:m"), "planted", "only free routers"),
+    (("--sizes", "0"), "planted", "--sizes"),
+    (("--prompt-ids", "gone"), "planted", "no prompt has the id 'gone'"),
+    pytest.param(("--delivery", "mcp"), "planted", None, marks=pytest.mark.slow),
+])  # fmt: skip
 def test_what_the_user_got_wrong_is_one_clear_line(
     call: Call, words: tuple[str, ...], agent: str, said: str | None
 ) -> None:

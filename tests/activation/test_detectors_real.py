@@ -15,18 +15,11 @@ pytestmark = pytest.mark.real
 
 ONE, OTHER = "csv-cleaning", "log-triage"
 PLANTED = {
-    "known": Habit((ONE,), "skill"),
-    "other": Habit((OTHER,), "skill"),
-    "two": Habit((OTHER, ONE), "skill"),
-    "cat": Habit((ONE,), "shell"),
-    "file": Habit((ONE,), "file"),
-    "after": Habit((ONE,), "skill", first=("ls",)),
-    "words": Habit((ONE,), "words"),
-    "folder": Habit((ONE,), "list"),
-    "found": Habit((ONE,), "grep"),
-    "nothing": Habit(),
-    "late": Habit((ONE,), "skill", first=("echo a", "echo b", "echo c", "echo d")),
-}
+    "known": Habit((ONE,), "skill"), "other": Habit((OTHER,), "skill"), "two": Habit((OTHER, ONE), "skill"),
+    "cat": Habit((ONE,), "shell"), "file": Habit((ONE,), "file"), "after": Habit((ONE,), "skill", first=("ls",)),
+    "words": Habit((ONE,), "words"), "folder": Habit((ONE,), "list"), "found": Habit((ONE,), "grep"),
+    "nothing": Habit(), "late": Habit((ONE,), "skill", first=("echo a", "echo b", "echo c", "echo d")),
+}  # fmt: skip
 FIRST = {
     "known": ONE, "other": OTHER, "two": OTHER, "cat": ONE, "file": ONE, "after": ONE, "words": None, "folder": None,
     "found": None, "nothing": None, "late": None,

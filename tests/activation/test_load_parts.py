@@ -39,13 +39,9 @@ from skill_health.effectiveness.trial.spec import TrialSpec
 
 STREAMS = ROOT / "tests" / "effectiveness" / "streams"
 FOLDERS = {
-    "claude": "claude-code",
-    "codex": "codex",
-    "gemini": "gemini-cli",
-    "opencode": "opencode",
-    "qwen": "qwen-code",
+    "claude": "claude-code", "codex": "codex", "gemini": "gemini-cli", "opencode": "opencode", "qwen": "qwen-code",
     "acp": "acp",
-}
+}  # fmt: skip
 SPEC = "planted:recall=1"
 
 
@@ -148,48 +144,42 @@ def ran(**more: Any) -> AgentRun:
     return AgentRun(made_job(), output, StreamReading(**more))
 
 
-@pytest.mark.parametrize(
-    ("run", "given", "loaded", "opened"),
-    [
-        (ran(invocations=("csv-cleaning",), evidence=("Skill csv-cleaning",)), (), "yes", ("csv-cleaning",)),
-        (ran(invocations=("foreign", "log-triage"), evidence=("x", "y")), (), "yes", ("log-triage",)),
-        (ran(), (), "no", ()),
-        # The gateway has seen the text of a skill that the stream does not show.
-        (ran(), (("log-triage",), ("csv-cleaning",)), "yes", ("log-triage", "csv-cleaning")),
-        (ran(), (("log-triage", "csv-cleaning"),), "cannot_tell", ("log-triage", "csv-cleaning")),
-        (ran(observable=False), (), "cannot_tell", ()),
-        (ran(observable=False), (("log-triage",),), "yes", ("log-triage",)),
-        (ran(output=ProgramOutput(0, b"x", cut_stdout=1)), (), "cannot_tell", ()),
-        (ran(invocations=("csv-cleaning",), evidence=("x",), observable=False), (), "yes", ("csv-cleaning",)),
-    ],
-)
+@pytest.mark.parametrize(("run", "given", "loaded", "opened"), [
+    (ran(invocations=("csv-cleaning",), evidence=("Skill csv-cleaning",)), (), "yes", ("csv-cleaning",)),
+    (ran(invocations=("foreign", "log-triage"), evidence=("x", "y")), (), "yes", ("log-triage",)),
+    (ran(), (), "no", ()),
+    # The gateway has seen the text of a skill that the stream does not show.
+    (ran(), (("log-triage",), ("csv-cleaning",)), "yes", ("log-triage", "csv-cleaning")),
+    (ran(), (("log-triage", "csv-cleaning"),), "cannot_tell", ("log-triage", "csv-cleaning")),
+    (ran(observable=False), (), "cannot_tell", ()),
+    (ran(observable=False), (("log-triage",),), "yes", ("log-triage",)),
+    (ran(output=ProgramOutput(0, b"x", cut_stdout=1)), (), "cannot_tell", ()),
+    (ran(invocations=("csv-cleaning",), evidence=("x",), observable=False), (), "yes", ("csv-cleaning",)),
+])  # fmt: skip
 def test_what_is_told(run: AgentRun, given: tuple[tuple[str, ...], ...], loaded: str, opened: tuple[str, ...]) -> None:
     found = verdict(made_cell(), run, GatewayTrace(given=given))
     assert (found.loaded, found.opened) == (loaded, opened)
     assert bool(found.why) == (loaded == "cannot_tell")
 
 
-@pytest.mark.parametrize(
-    ("end", "loaded", "stopped", "outcome"),
-    [
-        (AgentExit(), "yes", "opened", "loaded"),
-        (AgentExit(), "no", "answered", "answered"),
-        (AgentExit(), "no", "", "answered"),
-        (AgentExit(), "no", "turns", "turn_limit"),
-        (AgentExit("timeout"), "no", "", "timeout"),
-        (AgentExit("fail"), "no", "", "limit"),
-        (AgentExit("refusal"), "no", "", "refusal"),
-        (AgentExit("infrastructure", "gone"), "no", "", "infrastructure"),
-        (AgentExit("infrastructure", "gone"), "yes", "", "loaded"),
-        (AgentExit("quota", "no credit"), "yes", "", "quota"),
-        (
-            AgentExit("infrastructure", "x", (), "csv-cleaning is offered and not staged"),
-            "yes",
-            "opened",
-            "infrastructure",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("end", "loaded", "stopped", "outcome"), [
+    (AgentExit(), "yes", "opened", "loaded"),
+    (AgentExit(), "no", "answered", "answered"),
+    (AgentExit(), "no", "", "answered"),
+    (AgentExit(), "no", "turns", "turn_limit"),
+    (AgentExit("timeout"), "no", "", "timeout"),
+    (AgentExit("fail"), "no", "", "limit"),
+    (AgentExit("refusal"), "no", "", "refusal"),
+    (AgentExit("infrastructure", "gone"), "no", "", "infrastructure"),
+    (AgentExit("infrastructure", "gone"), "yes", "", "loaded"),
+    (AgentExit("quota", "no credit"), "yes", "", "quota"),
+    (
+        AgentExit("infrastructure", "x", (), "csv-cleaning is offered and not staged"),
+        "yes",
+        "opened",
+        "infrastructure",
+    ),
+])  # fmt: skip
 def test_how_a_call_ended(end: AgentExit, loaded: Any, stopped: Any, outcome: str) -> None:
     assert outcome_of(end, loaded, stopped) == outcome
 
@@ -238,12 +228,8 @@ def test_a_workspace_is_used_again_only_as_it_was(tmp_path: Path) -> None:
 
     found = asyncio.run(go())
     assert [(served, renewed) for served, renewed, _, _ in found] == [
-        (0, False),
-        (1, False),
-        (0, True),
-        (0, True),
-        (1, False),
-    ]
+        (0, False), (1, False), (0, True), (0, True), (1, False),
+    ]  # fmt: skip
     assert len({tree for _, _, tree, _ in found}) == 1 and not any(left for *_, left in found)
 
 

@@ -37,16 +37,13 @@ def outcomes(found: PublishedResults, side: str | None = None) -> dict[str, int]
     return dict(Counter(trial.outcome for trial in trials(found, side)))
 
 
-@pytest.mark.parametrize(
-    ("label", "side"),
-    [
-        ("No Skills", "control"), ("no_skills", "control"), ("tasks-no-skills", "control"), ("noskills", "control"),
-        ("without_skill", "control"), ("withoutSkill", "control"), ("baseline", "control"), ("control", "control"),
-        ("With Skills", "target"), ("with_skill", "target"), ("skills", "target"), ("skill", "target"), ("target", "target"),
-        ("terminus-2-gemini3flash-skills-abc", "target"), ("old_skill", None), ("previous-skills", None), ("tasks", None),
-        ("skillsbench", None), ("skill-writer__abc", None), ("baselines", None), ("", None), ("É no \x00", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("label", "side"), [
+    ("No Skills", "control"), ("no_skills", "control"), ("tasks-no-skills", "control"), ("noskills", "control"),
+    ("without_skill", "control"), ("withoutSkill", "control"), ("baseline", "control"), ("control", "control"),
+    ("With Skills", "target"), ("with_skill", "target"), ("skills", "target"), ("skill", "target"), ("target", "target"),
+    ("terminus-2-gemini3flash-skills-abc", "target"), ("old_skill", None), ("previous-skills", None), ("tasks", None),
+    ("skillsbench", None), ("skill-writer__abc", None), ("baselines", None), ("", None), ("É no \x00", None),
+])  # fmt: skip
 def test_conditions_are_known_by_their_names(label: str, side: str | None) -> None:
     assert named_side(label) == side
 
@@ -105,15 +102,10 @@ def test_a_second_row_for_the_same_is_left_out(tmp_path: Path) -> None:
 
 
 BROKEN = [
-    ('{"a": NaN}', "NaN is not JSON"),
-    ('[{"a": 1e999}]', "too large"),
-    ('{"a": 1, "a": 2}', "stands twice"),
-    ("[" * 100_000, "nested"),
-    ('{"a": ' + "9" * 5_000 + "}", "many digits"),
-    ('{"a": "\\ud800"}', "surrogate"),
-    ("", "not JSON"),
-    ("{} x", "follows"),
-]
+    ('{"a": NaN}', "NaN is not JSON"), ('[{"a": 1e999}]', "too large"), ('{"a": 1, "a": 2}', "stands twice"),
+    ("[" * 100_000, "nested"), ('{"a": ' + "9" * 5_000 + "}", "many digits"), ('{"a": "\\ud800"}', "surrogate"),
+    ("", "not JSON"), ("{} x", "follows"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "message"), BROKEN)
@@ -207,18 +199,15 @@ def test_harbor_trials_by_the_folder_of_their_job(tmp_path: Path) -> None:
     assert found.problems == ()
 
 
-@pytest.mark.parametrize(
-    ("span", "duration_ms"),
-    [
-        ({"started_at": "2026-01-01T10:00:00.250Z", "finished_at": "2026-01-01T10:01:00Z"}, 59_750.0),
-        ({"started_at": "2026-01-01T10:00:00+01:00", "finished_at": "2026-01-01T10:00:00Z"}, 3_600_000.0),
-        ({"started_at": "2026-01-01T10:00:01Z", "finished_at": "2026-01-01T10:00:00Z"}, None),
-        ({"started_at": "2026-01-01T10:00:01Z", "finished_at": "2026-01-01T10:00:02"}, None),
-        ({"started_at": "2026-01-01T10:00:01Z"}, None),
-        ({"started_at": "soon", "finished_at": "later"}, None),
-        (None, None),
-    ],
-)
+@pytest.mark.parametrize(("span", "duration_ms"), [
+    ({"started_at": "2026-01-01T10:00:00.250Z", "finished_at": "2026-01-01T10:01:00Z"}, 59_750.0),
+    ({"started_at": "2026-01-01T10:00:00+01:00", "finished_at": "2026-01-01T10:00:00Z"}, 3_600_000.0),
+    ({"started_at": "2026-01-01T10:00:01Z", "finished_at": "2026-01-01T10:00:00Z"}, None),
+    ({"started_at": "2026-01-01T10:00:01Z", "finished_at": "2026-01-01T10:00:02"}, None),
+    ({"started_at": "2026-01-01T10:00:01Z"}, None),
+    ({"started_at": "soon", "finished_at": "later"}, None),
+    (None, None),
+])  # fmt: skip
 def test_how_long_the_agent_of_a_harbor_trial_took(
     tmp_path: Path, span: dict[str, str] | None, duration_ms: float | None
 ) -> None:

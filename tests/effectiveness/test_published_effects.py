@@ -179,11 +179,8 @@ def test_groups_of_tasks_and_their_tests() -> None:
     assert row_of(lines, "Table 8: number of skills, 20 tasks", "2-3")[1] == "10"
     groups = length_groups(sizes, TASKS)
     assert [groups[name] for name in (TASKS[0], TASKS[6], TASKS[12], TASKS[19])] == [
-        "Compact",
-        "Standard",
-        "Detailed",
-        "Detailed",
-    ]
+        "Compact", "Standard", "Detailed", "Detailed",
+    ]  # fmt: skip
     assert [count_group(n) for n in (1, 2, 3, 4, 9)] == ["1", "2-3", "2-3", "≥ 4", "≥ 4"]
 
 

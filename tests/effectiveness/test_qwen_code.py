@@ -44,14 +44,11 @@ def test_the_command_differs_between_arms_in_nothing() -> None:
     assert settings["privacy"] == {"usageStatisticsEnabled": False} and settings["telemetry"] == {"enabled": False}
 
 
-@pytest.mark.parametrize(
-    ("protocol", "prefix", "url"),
-    [
-        ("openai", "OPENAI", {"OPENAI_BASE_URL": "http://127.0.0.1:8181/v1"}),
-        ("anthropic", "ANTHROPIC", {"ANTHROPIC_BASE_URL": "http://127.0.0.1:8181"}),
-        ("gemini", "GEMINI", {"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:8181"}),
-    ],
-)
+@pytest.mark.parametrize(("protocol", "prefix", "url"), [
+    ("openai", "OPENAI", {"OPENAI_BASE_URL": "http://127.0.0.1:8181/v1"}),
+    ("anthropic", "ANTHROPIC", {"ANTHROPIC_BASE_URL": "http://127.0.0.1:8181"}),
+    ("gemini", "GEMINI", {"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:8181"}),
+])  # fmt: skip
 def test_each_protocol_has_its_variables(protocol: str, prefix: str, url: dict[str, str]) -> None:
     assert protocol in qwen_code.PROTOCOLS
     command = qwen_code.command(replace(JOB, protocol=protocol))
@@ -83,13 +80,10 @@ def test_tokens_by_protocol() -> None:
     assert read("skill-anthropic", "anthropic").usage == Usage(None, 120, 600)
 
 
-@pytest.mark.parametrize(
-    ("name", "evidence"),
-    [
-        ("shell", "shell: cat .qwen/skills/zebra-invoices/SKILL.md"),
-        ("file", "read_file /workspace/.qwen/skills/zebra-invoices/SKILL.md"),
-    ],
-)
+@pytest.mark.parametrize(("name", "evidence"), [
+    ("shell", "shell: cat .qwen/skills/zebra-invoices/SKILL.md"),
+    ("file", "read_file /workspace/.qwen/skills/zebra-invoices/SKILL.md"),
+])  # fmt: skip
 def test_a_skill_that_was_read_without_it(name: str, evidence: str) -> None:
     assert read(name).evidence == (evidence,)
 
@@ -99,16 +93,13 @@ def test_a_control_lists_what_the_program_brings() -> None:
     assert (reading.listed, reading.invocations, reading.tool_calls, reading.failure) == (BUNDLED, (), 1, "")
 
 
-@pytest.mark.parametrize(
-    ("name", "failure", "error"),
-    [
-        ("auth", "auth", "answered 401: Incorrect API key provided: sk-nope."),
-        ("credit", "quota", "answered 402: Insufficient Balance"),
-        ("bad-request", "infrastructure", "answered 400: Invalid type for messages."),
-        ("no-model", "infrastructure", "answered 404: The model `some-model-1` does not exist"),
-        ("mid", "auth", "answered 401: Incorrect API key provided: sk-nope."),
-    ],
-)
+@pytest.mark.parametrize(("name", "failure", "error"), [
+    ("auth", "auth", "answered 401: Incorrect API key provided: sk-nope."),
+    ("credit", "quota", "answered 402: Insufficient Balance"),
+    ("bad-request", "infrastructure", "answered 400: Invalid type for messages."),
+    ("no-model", "infrastructure", "answered 404: The model `some-model-1` does not exist"),
+    ("mid", "auth", "answered 401: Incorrect API key provided: sk-nope."),
+])  # fmt: skip
 def test_failures_that_the_program_calls_successes(name: str, failure: str, error: str) -> None:
     reading = read(name)
     assert reading.failure == failure and reading.error.startswith(error)
@@ -137,15 +128,12 @@ def test_a_model_cannot_feign_a_failure_to_be_asked_again() -> None:
     assert read("refusal-anthropic", "anthropic").failure == ""
 
 
-@pytest.mark.parametrize(
-    ("end", "failure", "error"),
-    [
-        ({"is_error": True, "error": {"message": NO_CREDIT}}, "quota", NO_CREDIT),
-        ({"is_error": True, "subtype": "error_max_turns"}, "", "stopped by its own limit of turns"),
-        ({"is_error": True}, "infrastructure", "the agent does not say why"),
-        ({"is_error": "yes"}, "", ""),
-    ],
-)
+@pytest.mark.parametrize(("end", "failure", "error"), [
+    ({"is_error": True, "error": {"message": NO_CREDIT}}, "quota", NO_CREDIT),
+    ({"is_error": True, "subtype": "error_max_turns"}, "", "stopped by its own limit of turns"),
+    ({"is_error": True}, "infrastructure", "the agent does not say why"),
+    ({"is_error": "yes"}, "", ""),
+])  # fmt: skip
 def test_an_end_with_an_error(end: dict[str, Any], failure: str, error: str) -> None:
     reading = qwen_code.read(ProgramOutput(1, line(type="result", **end)), JOB)
     assert (reading.failure, reading.error) == (failure, error)

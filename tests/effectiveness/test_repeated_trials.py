@@ -81,15 +81,12 @@ def test_what_is_not_as_it_was_is_named(collection: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("file", "old", "new", "said"),
-    [
-        ("results.jsonl", '"outcome":"pass"', '"outcome":"fail"', "report.json: "),
-        ("manifest.json", '"seed":1', '"seed":2', "run_id: "),
-        ("report.md", "tasks", "tusks", "report.md: "),
-        ("../../effectiveness-history.jsonl", '"verdict":', '"verdicts":', "effectiveness-history.jsonl: "),
-    ],
-)
+@pytest.mark.parametrize(("file", "old", "new", "said"), [
+    ("results.jsonl", '"outcome":"pass"', '"outcome":"fail"', "report.json: "),
+    ("manifest.json", '"seed":1', '"seed":2', "run_id: "),
+    ("report.md", "tasks", "tusks", "report.md: "),
+    ("../../effectiveness-history.jsonl", '"verdict":', '"verdicts":', "effectiveness-history.jsonl: "),
+])  # fmt: skip
 def test_verify_names_what_does_not_follow(
     collection: Path, capsys: pytest.CaptureFixture[str], file: str, old: str, new: str, said: str
 ) -> None:
@@ -104,15 +101,12 @@ def test_verify_names_what_does_not_follow(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kept", "said"),
-    [
-        ({"outcome": "pass", "reward": 1.0}, "1 verdict, as computed"),
-        ({"outcome": "fail", "reward": 0.25}, "trials/a: fail (0.25) is kept, pass (1) is reported"),
-        ({"outcome": "unjudged", "reward": None}, "0 verdicts, as computed"),
-        ([], "trials/a/verdict.json: it is damaged"),
-    ],
-)
+@pytest.mark.parametrize(("kept", "said"), [
+    ({"outcome": "pass", "reward": 1.0}, "1 verdict, as computed"),
+    ({"outcome": "fail", "reward": 0.25}, "trials/a: fail (0.25) is kept, pass (1) is reported"),
+    ({"outcome": "unjudged", "reward": None}, "0 verdicts, as computed"),
+    ([], "trials/a/verdict.json: it is damaged"),
+])  # fmt: skip
 def test_each_result_is_held_against_the_verdict_of_its_trial(
     collection: Path, capsys: pytest.CaptureFixture[str], kept: Any, said: str
 ) -> None:

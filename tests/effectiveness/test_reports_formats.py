@@ -110,18 +110,15 @@ def test_the_head_says_what_the_run_was() -> None:
     assert not any(word in calm for word in ("SIMULATED", "BIASED", "NOT ISOLATED"))
 
 
-@pytest.mark.parametrize(
-    ("models", "said"),
-    [
-        ([(False, 2.0, 9), (False, 0.5, 9)], "2.5 US dollars"),
-        ([(False, 2.0, 9), (False, None, 9)], "at least 2 US dollars"),
-        ([(False, 2.0, 9), (False, None, 0)], "2 US dollars"),
-        ([(False, None, 9)], NOT_KNOWN),
-        ([(True, 3.0, 9)], "3 simulated US dollars"),
-        ([(True, 3.0, 9), (False, 2.0, 9)], "2 US dollars"),
-        ([(True, 3.0, 9), (False, None, 9)], NOT_KNOWN),
-    ],
-)
+@pytest.mark.parametrize(("models", "said"), [
+    ([(False, 2.0, 9), (False, 0.5, 9)], "2.5 US dollars"),
+    ([(False, 2.0, 9), (False, None, 9)], "at least 2 US dollars"),
+    ([(False, 2.0, 9), (False, None, 0)], "2 US dollars"),
+    ([(False, None, 9)], NOT_KNOWN),
+    ([(True, 3.0, 9)], "3 simulated US dollars"),
+    ([(True, 3.0, 9), (False, 2.0, 9)], "2 US dollars"),
+    ([(True, 3.0, 9), (False, None, 9)], NOT_KNOWN),
+])  # fmt: skip
 def test_money_that_was_not_spent_or_is_not_known(models: list[tuple[bool, float | None, int]], said: str) -> None:
     report = made(models=len(models))
     for model, (fake, usd, n) in zip(report["models"], models, strict=True):
@@ -241,11 +238,8 @@ def test_csv_has_a_row_for_every_contrast_and_numbers_that_stay_numbers() -> Non
     assert len(found) == sum(len(part["contrasts"]) for part in parts) + 1 + len(loaded)
     first = found[0]
     assert (first["model"], first["part"], first["name"], first["simulated"]) == (
-        "scripted",
-        "collection",
-        "target-control",
-        "1",
-    )
+        "scripted", "collection", "target-control", "1",
+    )  # fmt: skip
     assert float(first["value"]) == model["contrasts"][0]["delta"]["value"]
     assert float(first["low"]) < float(first["value"]) < float(first["high"])
     assert (first["n"], first["verdict"], first["correction"]) == ("15", "helps", "holm")
@@ -286,10 +280,8 @@ def test_junit_counts_what_it_holds() -> None:
         counted = {word: sum(case.find(word) is not None for case in cases) for word in ("failure", "skipped", "error")}
         assert (suite.get("tests"), suite.get("errors")) == (str(len(cases)), "0")
         assert {
-            "failure": int(suite.get("failures", "")),
-            "skipped": int(suite.get("skipped", "")),
-            "error": 0,
-        } == counted
+            "failure": int(suite.get("failures", "")), "skipped": int(suite.get("skipped", "")), "error": 0,
+        } == counted  # fmt: skip
         wanted = [
             (task["arms"][arm]["n"], task["arms"][arm]["passes"]) for task in model["tasks"] for arm in task["arms"]
         ]
@@ -369,10 +361,8 @@ def test_pairs_are_in_every_format() -> None:
     (pair,) = report.models[0].composition
     (row,) = (each for each in rows("composition", made_of) if each["measure"] == "interaction")
     assert (row["verdict"], float(row["value"]), row["preliminary"]) == (
-        "synergistic",
-        pair.interaction.value,
-        "fewer than 30 tasks (16); no interval",
-    )
+        "synergistic", pair.interaction.value, "fewer than 30 tasks (16); no interval",
+    )  # fmt: skip
     assert float(row["verdict_p_adjusted"]) == pair.p_adjusted and row["equivalence_margin"] == "0.1"
     assert "csv + sql: synergistic, interaction +66.7 [–] points, 16 tasks" in junit.render(report)
     for render in (text.render, markdown.render):

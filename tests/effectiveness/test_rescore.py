@@ -45,11 +45,8 @@ FIRST = "test -f out.txt"
 SECOND = 'grep -q 3 out.txt && grep -q "all done" "$FINAL_MESSAGE" && test ! -e .agents && echo \'{"reward": 0.5}\' > "$VERIFIER_DIR/reward.json"'
 RUN = typed(frozen())
 RIGHT, WRONG, LATE, LOST = (
-    "echo 3 > out.txt; echo all done",
-    "echo 4 > out.txt",
-    "echo 3 > out.txt; echo all done; sleep 9",
-    "true",
-)
+    "echo 3 > out.txt; echo all done", "echo 4 > out.txt", "echo 3 > out.txt; echo all done; sleep 9", "true",
+)  # fmt: skip
 
 
 KEPT: list[Path] = []
@@ -113,11 +110,8 @@ def test_a_new_verifier(tmp_path: Path) -> None:
     trials = again(run, results, a_task(tmp_path, SECOND))
     assert [trial.word for trial in trials] == ["changed", "changed", "changed", "same"]
     assert [(trial.after.outcome, trial.after.reward) for trial in trials] == [
-        ("pass", 0.5),
-        ("fail", 0.0),
-        ("timeout", 0.5),
-        ("fail", 0.0),
-    ]
+        ("pass", 0.5), ("fail", 0.0), ("timeout", 0.5), ("fail", 0.0),
+    ]  # fmt: skip
     other = trials[3].reasons[0]
     assert trials[0].reasons == ("reward 1 -> 0.5", other)
     assert trials[1].reasons == ("outcome pass -> fail", "reward 1 -> 0", other)
@@ -244,10 +238,8 @@ def test_results_are_replaced(tmp_path: Path) -> None:
     assert load_result_records(str(run), TrialResult) == tuple(trial.after for trial in trials)
     verdict = record(Path(run, "trials/t1"), "verdict.json")
     assert (verdict["outcome"], verdict["imposed"], verdict["verifier_digest"]) == (
-        "fail",
-        "",
-        trials[1].verifier_digest,
-    )
+        "fail", "", trials[1].verifier_digest,
+    )  # fmt: skip
     assert record(Path(run, "trials/t0"), "verifier/reward.json") == {"reward": 0.5}
     # Once more, nothing is left to change.
     later = again(run, [trial.after for trial in trials], a_task(tmp_path, SECOND))
@@ -356,17 +348,9 @@ def test_a_run_and_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (root / "tasks/one/verify.sh").write_text("grep -qx 3 out.txt\n")
     monkeypatch.chdir(root)
     words = [
-        "run",
-        "tasks",
-        "--agents",
-        "scripted:base=0,target=1",
-        "--arms",
-        "control,target",
-        "--reps",
-        "2",
-        "--sandbox",
-        "none",
-    ]
+        "run", "tasks", "--agents", "scripted:base=0,target=1", "--arms", "control,target", "--reps", "2",
+        "--sandbox", "none",
+    ]  # fmt: skip
     ended = CliRunner().invoke(command, [*words, "--quiet"], standalone_mode=False)
     assert ended.exception is None, ended.output
     place = next((root / "reports" / "effectiveness").iterdir())

@@ -87,45 +87,42 @@ def test_a_task_without_a_fault_is_approved() -> None:
     assert {each.code for each in criteria} == set(get_args(CriterionCode))
 
 
-@pytest.mark.parametrize(
-    ("changes", "code", "answer", "then"),
-    [
-        ({"check": checked("oracle-fails")}, "oracle-passes", "not met", MAJOR),
-        ({"check": checked("no-oracle")}, "oracle-passes", "not met", MAJOR),
-        ({"check": checked(ran=False)}, "oracle-passes", "not known", UNDECIDED),
-        ({"check": checked("no-op-passes")}, "no-op-fails", "not met", MAJOR),
-        ({"check": checked("verifier-bought")}, "verifier-sound", "not met", MAJOR),
-        ({"check": checked("leak")}, "no-leak", "not met", "reject"),
-        ({"check": checked("skill-named")}, "no-skill-named", "not met", MAJOR),
-        ({"criteria": 3, "judged": 2}, "programs-decide", "not met", CAVEATS),
-        ({"skill_errors": {"a": 2}}, "skills-sound", "not met", MAJOR),
-        ({"skill_errors": {}}, "skills-sound", "not known", UNDECIDED),
-        ({"skills": ("a",)}, "skill-count", "not met", CAVEATS),
-        ({"skills": ("a",), "about": TaskAbout(skills_reason="one does it all")}, "skill-count", "met", "approve"),
-        ({"skills": tuple("abcdefg")}, "skill-count", "not met", CAVEATS),
-        ({"tests": 10}, "test-count", "not met", CAVEATS),
-        ({"tests": 10, "about": TaskAbout(tests_reason="ten forms")}, "test-count", "met", "approve"),
-        ({"tests": None}, "test-count", "not known", CAVEATS),
-        ({"tests": None, "criteria": 9}, "test-count", "met", "approve"),
-        ({"category": "flink"}, "closed-words", "not met", CAVEATS),
-        ({"category": "flink", "categories": ()}, "closed-words", "met", "approve"),
-        ({"difficulty": "middle"}, "closed-words", "not met", CAVEATS),
-        ({"instruction_by": "model"}, "human-instruction", "not met", "reject"),
-        ({"instruction_by": "mixed"}, "human-instruction", "not shown", CAVEATS),
-        ({"instruction_by": None}, "human-instruction", "not shown", CAVEATS),
-        ({"impact": ()}, "skill-dependent", "not known", UNDECIDED),
-        ({"impact": (delta(0.8, 0.4, 0.95, simulated=True),)}, "skill-dependent", "not known", UNDECIDED),
-        ({"impact": (delta(0.2, -0.1, 0.4),)}, "skill-dependent", "not shown", CAVEATS),
-        # Nine passes of nine without a skill: Wilson's interval begins at 0.70.
-        ({"impact": (delta(0, -0.3, 0.3),), "agents": (arm(9, 9),)}, "skill-dependent", "not met", "reject"),
-        ({"impact": (delta(0, -0.3, 0.3),), "agents": (arm(9, 9, simulated=True),)}, "skill-dependent", "not shown", CAVEATS),
-        # Three of three say little: it begins at 0.44.
-        ({"impact": (delta(0, -0.3, 0.3),), "agents": (arm(3, 3),)}, "skill-dependent", "not shown", CAVEATS),
-        ({"impact": (delta(0.3, 0.05, 0.5),), "agents": (arm(7, 9),)}, "skill-dependent", "met", "approve"),
-        ({"impact": (delta(-0.8, -0.9, -0.4),)}, "no-harm", "not met", MAJOR),
-        ({"skills": (), "impact": (), "skill_errors": {}}, "skill-dependent", "met", "approve"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("changes", "code", "answer", "then"), [
+    ({"check": checked("oracle-fails")}, "oracle-passes", "not met", MAJOR),
+    ({"check": checked("no-oracle")}, "oracle-passes", "not met", MAJOR),
+    ({"check": checked(ran=False)}, "oracle-passes", "not known", UNDECIDED),
+    ({"check": checked("no-op-passes")}, "no-op-fails", "not met", MAJOR),
+    ({"check": checked("verifier-bought")}, "verifier-sound", "not met", MAJOR),
+    ({"check": checked("leak")}, "no-leak", "not met", "reject"),
+    ({"check": checked("skill-named")}, "no-skill-named", "not met", MAJOR),
+    ({"criteria": 3, "judged": 2}, "programs-decide", "not met", CAVEATS),
+    ({"skill_errors": {"a": 2}}, "skills-sound", "not met", MAJOR),
+    ({"skill_errors": {}}, "skills-sound", "not known", UNDECIDED),
+    ({"skills": ("a",)}, "skill-count", "not met", CAVEATS),
+    ({"skills": ("a",), "about": TaskAbout(skills_reason="one does it all")}, "skill-count", "met", "approve"),
+    ({"skills": tuple("abcdefg")}, "skill-count", "not met", CAVEATS),
+    ({"tests": 10}, "test-count", "not met", CAVEATS),
+    ({"tests": 10, "about": TaskAbout(tests_reason="ten forms")}, "test-count", "met", "approve"),
+    ({"tests": None}, "test-count", "not known", CAVEATS),
+    ({"tests": None, "criteria": 9}, "test-count", "met", "approve"),
+    ({"category": "flink"}, "closed-words", "not met", CAVEATS),
+    ({"category": "flink", "categories": ()}, "closed-words", "met", "approve"),
+    ({"difficulty": "middle"}, "closed-words", "not met", CAVEATS),
+    ({"instruction_by": "model"}, "human-instruction", "not met", "reject"),
+    ({"instruction_by": "mixed"}, "human-instruction", "not shown", CAVEATS),
+    ({"instruction_by": None}, "human-instruction", "not shown", CAVEATS),
+    ({"impact": ()}, "skill-dependent", "not known", UNDECIDED),
+    ({"impact": (delta(0.8, 0.4, 0.95, simulated=True),)}, "skill-dependent", "not known", UNDECIDED),
+    ({"impact": (delta(0.2, -0.1, 0.4),)}, "skill-dependent", "not shown", CAVEATS),
+    # Nine passes of nine without a skill: Wilson's interval begins at 0.70.
+    ({"impact": (delta(0, -0.3, 0.3),), "agents": (arm(9, 9),)}, "skill-dependent", "not met", "reject"),
+    ({"impact": (delta(0, -0.3, 0.3),), "agents": (arm(9, 9, simulated=True),)}, "skill-dependent", "not shown", CAVEATS),
+    # Three of three say little: it begins at 0.44.
+    ({"impact": (delta(0, -0.3, 0.3),), "agents": (arm(3, 3),)}, "skill-dependent", "not shown", CAVEATS),
+    ({"impact": (delta(0.3, 0.05, 0.5),), "agents": (arm(7, 9),)}, "skill-dependent", "met", "approve"),
+    ({"impact": (delta(-0.8, -0.9, -0.4),)}, "no-harm", "not met", MAJOR),
+    ({"skills": (), "impact": (), "skill_errors": {}}, "skill-dependent", "met", "approve"),
+])  # fmt: skip
 def test_each_criterion_has_its_weight(
     changes: Mapping[str, Any], code: CriterionCode, answer: str, then: Recommendation
 ) -> None:
@@ -134,21 +131,18 @@ def test_each_criterion_has_its_weight(
     assert (found.answer, recommend(criteria)) == (answer, then), found.said
 
 
-@pytest.mark.parametrize(
-    ("said", "cause"),
-    [
-        ("AssertionError: assert 3 == 4", "assertion"),
-        ("assert False", "assertion"),
-        ("FileNotFoundError: [Errno 2] No such file or directory: 'out.txt'", "missing file"),
-        ("AssertionError: out.txt does not exist", "missing file"),
-        ("AssertionError: Output file not found: out.docx", "missing file"),
-        ("AssertionError: the total was not found in the answer", "assertion"),
-        ("KeyError: 'total'", "exception"),
-        ("subprocess.TimeoutExpired", "not said"),
-        ("the total is wrong", "not said"),
-        ("", "not said"),
-    ],
-)
+@pytest.mark.parametrize(("said", "cause"), [
+    ("AssertionError: assert 3 == 4", "assertion"),
+    ("assert False", "assertion"),
+    ("FileNotFoundError: [Errno 2] No such file or directory: 'out.txt'", "missing file"),
+    ("AssertionError: out.txt does not exist", "missing file"),
+    ("AssertionError: Output file not found: out.docx", "missing file"),
+    ("AssertionError: the total was not found in the answer", "assertion"),
+    ("KeyError: 'total'", "exception"),
+    ("subprocess.TimeoutExpired", "not said"),
+    ("the total is wrong", "not said"),
+    ("", "not said"),
+])  # fmt: skip
 def test_causes_are_those_that_the_message_names(said: str, cause: str) -> None:
     assert cause_of(said) == cause
 

@@ -37,54 +37,48 @@ def rewards(folder: Path, **files: str | bytes) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    ("files", "value", "source"),
-    [
-        ({"reward_json": '{"reward": 0.5, "tests": 7}'}, 0.5, "reward.json"),
-        ({"reward_json": '{"accuracy": 1}'}, 1, "reward.json"),
-        ({"reward_json": '{"reward": -2.5e3}'}, -2500, "reward.json"),
-        ({"reward_json": '{"reward": 0}', "reward_txt": "1"}, 0, "reward.json"),
-        ({"reward_txt": "1\n"}, 1, "reward.txt"),
-        ({"reward_txt": " 0.25 \r\n"}, 0.25, "reward.txt"),
-        ({"reward_txt": "-.5"}, -0.5, "reward.txt"),
-        ({"reward_txt": "1e-3"}, 0.001, "reward.txt"),
-    ],
-)
+@pytest.mark.parametrize(("files", "value", "source"), [
+    ({"reward_json": '{"reward": 0.5, "tests": 7}'}, 0.5, "reward.json"),
+    ({"reward_json": '{"accuracy": 1}'}, 1, "reward.json"),
+    ({"reward_json": '{"reward": -2.5e3}'}, -2500, "reward.json"),
+    ({"reward_json": '{"reward": 0}', "reward_txt": "1"}, 0, "reward.json"),
+    ({"reward_txt": "1\n"}, 1, "reward.txt"),
+    ({"reward_txt": " 0.25 \r\n"}, 0.25, "reward.txt"),
+    ({"reward_txt": "-.5"}, -0.5, "reward.txt"),
+    ({"reward_txt": "1e-3"}, 0.001, "reward.txt"),
+])  # fmt: skip
 def test_a_reward_is_read(files: dict[str, str], value: float, source: str, tmp_path: Path) -> None:
     found = read_reward(str(rewards(tmp_path, **files)))
     assert isinstance(found, Reward)
     assert (found.value, found.source) == (value, source)
 
 
-@pytest.mark.parametrize(
-    ("files", "problem", "words"),
-    [
-        ({}, "missing", "neither reward.json nor reward.txt"),
-        ({"reward_txt": ""}, "empty", "reward.txt is empty"),
-        ({"reward_txt": " \n"}, "empty", "reward.txt is empty"),
-        ({"reward_json": ""}, "empty", "reward.json is empty"),
-        ({"reward_json": "{}"}, "empty", "holds no number"),
-        ({"reward_json": "", "reward_txt": "1"}, "empty", "reward.json is empty"),
-        ({"reward_json": "{", "reward_txt": "1"}, "unparsable", "reward.json: not JSON"),
-        ({"reward_json": "1"}, "unparsable", "JSON object"),
-        ({"reward_json": '{"reward": NaN}'}, "unparsable", "NaN"),
-        ({"reward_json": '{"reward": Infinity}'}, "unparsable", "Infinity"),
-        ({"reward_json": '{"reward": 1e999}'}, "unparsable", "too large"),
-        ({"reward_json": '{"reward": true}'}, "unparsable", NO_REWARD),
-        ({"reward_json": '{"reward": "1"}'}, "unparsable", NO_REWARD),
-        ({"reward_json": '{"reward": null}'}, "unparsable", NO_REWARD),
-        ({"reward_json": '{"reward": 1, "reward": 0}'}, "unparsable", "stands twice"),
-        ({"reward_json": '{"reward": 1, "note": "x"}'}, "unparsable", "'note' is not"),
-        ({"reward_json": '{"reward": 1' + "0" * 400 + "}"}, "unparsable", NO_REWARD),
-        ({"reward_json": '{"a": 1, "b": 0}'}, "ambiguous", "none of them is called 'reward'"),
-        ({"reward_json": b'{"reward": 1, "\xff": 1}'}, "unparsable", "not UTF-8"),
-        *(
-            ({"reward_txt": text}, "unparsable", "not one finite number")
-            for text in ("nan", "inf", "1e999", "1_0", "0x1", "\uff11", "1 0", "pass")
-        ),
-        ({"reward_txt": "1" + " " * (MAX_BYTES + 1)}, "unparsable", "larger than"),
-    ],
-)
+@pytest.mark.parametrize(("files", "problem", "words"), [
+    ({}, "missing", "neither reward.json nor reward.txt"),
+    ({"reward_txt": ""}, "empty", "reward.txt is empty"),
+    ({"reward_txt": " \n"}, "empty", "reward.txt is empty"),
+    ({"reward_json": ""}, "empty", "reward.json is empty"),
+    ({"reward_json": "{}"}, "empty", "holds no number"),
+    ({"reward_json": "", "reward_txt": "1"}, "empty", "reward.json is empty"),
+    ({"reward_json": "{", "reward_txt": "1"}, "unparsable", "reward.json: not JSON"),
+    ({"reward_json": "1"}, "unparsable", "JSON object"),
+    ({"reward_json": '{"reward": NaN}'}, "unparsable", "NaN"),
+    ({"reward_json": '{"reward": Infinity}'}, "unparsable", "Infinity"),
+    ({"reward_json": '{"reward": 1e999}'}, "unparsable", "too large"),
+    ({"reward_json": '{"reward": true}'}, "unparsable", NO_REWARD),
+    ({"reward_json": '{"reward": "1"}'}, "unparsable", NO_REWARD),
+    ({"reward_json": '{"reward": null}'}, "unparsable", NO_REWARD),
+    ({"reward_json": '{"reward": 1, "reward": 0}'}, "unparsable", "stands twice"),
+    ({"reward_json": '{"reward": 1, "note": "x"}'}, "unparsable", "'note' is not"),
+    ({"reward_json": '{"reward": 1' + "0" * 400 + "}"}, "unparsable", NO_REWARD),
+    ({"reward_json": '{"a": 1, "b": 0}'}, "ambiguous", "none of them is called 'reward'"),
+    ({"reward_json": b'{"reward": 1, "\xff": 1}'}, "unparsable", "not UTF-8"),
+    *(
+        ({"reward_txt": text}, "unparsable", "not one finite number")
+        for text in ("nan", "inf", "1e999", "1_0", "0x1", "\uff11", "1 0", "pass")
+    ),
+    ({"reward_txt": "1" + " " * (MAX_BYTES + 1)}, "unparsable", "larger than"),
+])  # fmt: skip
 def test_no_reward_has_a_reason(files: dict[str, str], problem: str, words: str, tmp_path: Path) -> None:
     found = read_reward(str(rewards(tmp_path, **files)))
     assert isinstance(found, NoReward)
@@ -142,32 +136,29 @@ def reward(value: float) -> Reward:
     return Reward(value, "reward.json", {"reward": value})
 
 
-@pytest.mark.parametrize(
-    ("grading", "code", "found", "outcome", "value", "problem"),
-    [
-        ("exit", 0, NONE, "pass", 1, ""),
-        ("exit", 1, NONE, "fail", 0, ""),
-        ("exit", 127, NONE, "fail", 0, ""),
-        ("exit", 1, reward(0.4), "fail", 0.4, ""),
-        ("exit", 0, reward(0.9), "pass", 0.9, ""),
-        ("exit", 0, reward(0), "pass", 0, "contradict"),
-        ("exit", 1, reward(1), "fail", 1, "contradict"),
-        ("exit", 1, reward(1.5), "fail", 1.5, "1.5"),
-        ("exit", 1, BROKEN, "fail", 0, "not JSON"),
-        ("exit", None, reward(1), "infrastructure", None, "time limit"),
-        ("exit", -9, NONE, "infrastructure", None, "signal 9"),
-        ("reward", 0, reward(1), "pass", 1, ""),
-        ("reward", 1, reward(1), "pass", 1, ""),
-        ("reward", 0, reward(0.99), "fail", 0.99, ""),
-        ("reward", 1, reward(0), "fail", 0, ""),
-        ("reward", 0, reward(2), "pass", 2, ""),
-        ("reward", 1, NONE, "infrastructure", None, "exit code 1"),
-        ("reward", 0, NONE, "infrastructure", None, "exit code 0"),
-        ("reward", 0, BROKEN, "infrastructure", None, "not JSON"),
-        ("reward", None, reward(1), "infrastructure", None, "time limit"),
-        ("reward", -15, reward(1), "infrastructure", None, "signal 15"),
-    ],
-)
+@pytest.mark.parametrize(("grading", "code", "found", "outcome", "value", "problem"), [
+    ("exit", 0, NONE, "pass", 1, ""),
+    ("exit", 1, NONE, "fail", 0, ""),
+    ("exit", 127, NONE, "fail", 0, ""),
+    ("exit", 1, reward(0.4), "fail", 0.4, ""),
+    ("exit", 0, reward(0.9), "pass", 0.9, ""),
+    ("exit", 0, reward(0), "pass", 0, "contradict"),
+    ("exit", 1, reward(1), "fail", 1, "contradict"),
+    ("exit", 1, reward(1.5), "fail", 1.5, "1.5"),
+    ("exit", 1, BROKEN, "fail", 0, "not JSON"),
+    ("exit", None, reward(1), "infrastructure", None, "time limit"),
+    ("exit", -9, NONE, "infrastructure", None, "signal 9"),
+    ("reward", 0, reward(1), "pass", 1, ""),
+    ("reward", 1, reward(1), "pass", 1, ""),
+    ("reward", 0, reward(0.99), "fail", 0.99, ""),
+    ("reward", 1, reward(0), "fail", 0, ""),
+    ("reward", 0, reward(2), "pass", 2, ""),
+    ("reward", 1, NONE, "infrastructure", None, "exit code 1"),
+    ("reward", 0, NONE, "infrastructure", None, "exit code 0"),
+    ("reward", 0, BROKEN, "infrastructure", None, "not JSON"),
+    ("reward", None, reward(1), "infrastructure", None, "time limit"),
+    ("reward", -15, reward(1), "infrastructure", None, "signal 15"),
+])  # fmt: skip
 def test_verdicts(
     grading: str, code: int | None, found: Reward | NoReward, outcome: str, value: float | None, problem: str
 ) -> None:

@@ -30,16 +30,13 @@ def test_the_points_of_each_group_sum_to_a_hundred(goal: list[float], instructio
             assert len(set(found)) <= 1
 
 
-@pytest.mark.parametrize(
-    ("criteria", "weight", "said"),
-    [
-        ([criterion(1, 1), criterion(1, 2)], 0.5, "one id"),
-        ([criterion(1, 1), criterion(2, 0)], 0.5, "'goal'"),
-        ([criterion(1, -1)], 0.5, "negative"),
-        ([criterion(1, math.nan)], 0.5, "no numbers"),
-        ([criterion(1, 1)], 1.5, "1.5"),
-    ],
-)
+@pytest.mark.parametrize(("criteria", "weight", "said"), [
+    ([criterion(1, 1), criterion(1, 2)], 0.5, "one id"),
+    ([criterion(1, 1), criterion(2, 0)], 0.5, "'goal'"),
+    ([criterion(1, -1)], 0.5, "negative"),
+    ([criterion(1, math.nan)], 0.5, "no numbers"),
+    ([criterion(1, 1)], 1.5, "1.5"),
+])  # fmt: skip
 def test_what_is_no_rubric_says_why(criteria: list[Criterion], weight: float, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         make_rubric(criteria, weight)

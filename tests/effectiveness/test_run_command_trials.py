@@ -169,18 +169,15 @@ def test_what_is_refused_costs_nothing_and_leaves_nothing(call: Call, collection
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("price", "given", "message"),
-    [
-        ("", [], "--max-budget-usd"),
-        ("", ["--max-runs", "5"], "no price is known for loop:here:m"),
-        ("input = 1\noutput = 2\n", [], "--max-budget-usd"),
-        ("input = 1\noutput = 2\n", ["--max-budget-usd", "2"], "less than one trial of loop:here:m may cost, $2.12"),
-        ("input = 1\noutput = 2\n", ["--max-runs", "5"], ""),
-        ("input = 0\noutput = 0\n", [], ""),
-        ("", ["--unsafe-no-cost-cap"], ""),
-    ],
-)
+@pytest.mark.parametrize(("price", "given", "message"), [
+    ("", [], "--max-budget-usd"),
+    ("", ["--max-runs", "5"], "no price is known for loop:here:m"),
+    ("input = 1\noutput = 2\n", [], "--max-budget-usd"),
+    ("input = 1\noutput = 2\n", ["--max-budget-usd", "2"], "less than one trial of loop:here:m may cost, $2.12"),
+    ("input = 1\noutput = 2\n", ["--max-runs", "5"], ""),
+    ("input = 0\noutput = 0\n", [], ""),
+    ("", ["--unsafe-no-cost-cap"], ""),
+])  # fmt: skip
 def test_money_needs_a_cap_and_a_price(
     call: Call, collection: Path, made: Made, price: str, given: list[str], message: str
 ) -> None:
@@ -281,15 +278,12 @@ def test_a_stopped_run_goes_on_and_a_finished_one_begins_anew(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (["--seed", "2"], "seed: 1 then, 2 now"),
-        (["--arms", "target"], "arms: "),
-        (["--timeout", "3"], "limits: changed: timeout_sec"),
-        (["--agents", "scripted:base=0.5"], "models: new: scripted:base=0.5"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    (["--seed", "2"], "seed: 1 then, 2 now"),
+    (["--arms", "target"], "arms: "),
+    (["--timeout", "3"], "limits: changed: timeout_sec"),
+    (["--agents", "scripted:base=0.5"], "models: new: scripted:base=0.5"),
+])  # fmt: skip
 def test_a_run_that_is_named_must_be_the_same(
     call: Call, collection: Path, made: Made, change: list[str], message: str
 ) -> None:

@@ -63,18 +63,15 @@ def test_the_command_line_speaks_before_the_configuration() -> None:
     assert (chosen.timeout_sec, chosen.max_usd) == (5.0, 0.5)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"hint": "maybe"}, '"effectiveness.hint" must be one of no, also, only'),
-        ({"reps": 0}, '"effectiveness.reps" must be'),
-        ({"margin": 1.5}, '"effectiveness.margin" must be'),
-        ({"arms": ["target", ""]}, '"effectiveness.arms" must be a list of non-empty strings'),
-        ({"acp-env": {"A": 1}}, '"effectiveness.acp-env.A" must be a string under the name of an environment variable'),
-        ({"acp-env": ["A"]}, '"effectiveness.acp-env" must be a table of strings'),
-        ({"agent": ["scripted"]}, 'unknown key "effectiveness.agent"; did you mean "effectiveness.agents"?'),
-    ],
-)
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"hint": "maybe"}, '"effectiveness.hint" must be one of no, also, only'),
+    ({"reps": 0}, '"effectiveness.reps" must be'),
+    ({"margin": 1.5}, '"effectiveness.margin" must be'),
+    ({"arms": ["target", ""]}, '"effectiveness.arms" must be a list of non-empty strings'),
+    ({"acp-env": {"A": 1}}, '"effectiveness.acp-env.A" must be a string under the name of an environment variable'),
+    ({"acp-env": ["A"]}, '"effectiveness.acp-env" must be a table of strings'),
+    ({"agent": ["scripted"]}, 'unknown key "effectiveness.agent"; did you mean "effectiveness.agents"?'),
+])  # fmt: skip
 def test_mistakes_in_the_configuration_are_named(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(Mistake) as caught:
         build({"effectiveness": settings})
@@ -84,28 +81,17 @@ def test_mistakes_in_the_configuration_are_named(settings: dict[str, Any], messa
 def test_what_is_tried_is_no_setting_of_the_linter() -> None:
     found = build({"effectiveness": {"reps": 9, "acp-command": ["x"], "acp-env": {"A": "1"}}})
     assert (found.effectiveness.reps, found.effectiveness.acp_command, found.effectiveness.acp_env) == (
-        9,
-        ("x",),
-        {"A": "1"},
-    )
+        9, ("x",), {"A": "1"},
+    )  # fmt: skip
     assert config_digest(found) == config_digest(build({}))
 
 
-@pytest.mark.parametrize(
-    ("spec", "server", "price"),
-    [
-        ("loop:here:m", "here", 1.0),
-        ("loop:here:n", "here", 3.0),
-        ("loop:here:other", "here", None),
-        ("loop:openai:gpt-5-mini", "openai", 0.25),
-        ("loop:no-such-model-of-theirs", "openai", None),
-        ("claude-code:claude:m", "claude", None),
-        ("claude-code:claude-sonnet-4-5", "anthropic", 3.0),
-        ("cursor:c", "cursor", 5.0),
-        ("cursor:d", "cursor", None),
-        ("scripted:base=0.2", "scripted", 0.0),
-    ],
-)
+@pytest.mark.parametrize(("spec", "server", "price"), [
+    ("loop:here:m", "here", 1.0), ("loop:here:n", "here", 3.0), ("loop:here:other", "here", None),
+    ("loop:openai:gpt-5-mini", "openai", 0.25), ("loop:no-such-model-of-theirs", "openai", None),
+    ("claude-code:claude:m", "claude", None), ("claude-code:claude-sonnet-4-5", "anthropic", 3.0),
+    ("cursor:c", "cursor", 5.0), ("cursor:d", "cursor", None), ("scripted:base=0.2", "scripted", 0.0),
+])  # fmt: skip
 def test_servers_and_prices_go_by_names(spec: str, server: str, price: float | None) -> None:
     choice = resolve(spec, ROUTING)
     found = price_of(choice, ROUTING, price_table(ROUTING))

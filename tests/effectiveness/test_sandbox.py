@@ -63,10 +63,8 @@ def test_streams_input_environment_and_exit_code(tmp_path: Path, name: str) -> N
     assert (output.exit_code, output.stopped, output.notes) == (3, "", ())
     assert output.stdout == b"\0in\xff" * 50_000 and output.stderr.decode() == f"{odd}\n"
     assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()} == {
-        "w/file",
-        "h/home",
-        "t/t",
-    }
+        "w/file", "h/home", "t/t",
+    }  # fmt: skip
     assert output.duration_ms is not None and 0 < output.duration_ms < 8000
 
 
@@ -265,13 +263,9 @@ def test_what_is_readable_may_lie_in_what_is_hidden(tmp_path: Path) -> None:
 @pytest.mark.parametrize("module", [docker, podman])
 def test_the_command_line_of_containers(tmp_path: Path, module: Any) -> None:
     box = a_box(
-        tmp_path,
-        image="image:1",
-        readable=("/opt/agent,1", "/usr/bin/x"),
-        writable=("/x/rewards",),
-        socket="/x/s",
+        tmp_path, image="image:1", readable=("/opt/agent,1", "/usr/bin/x"), writable=("/x/rewards",), socket="/x/s",
         port=8181,
-    )
+    )  # fmt: skip
     inside = module.layout(box)
     assert (inside.workspace, inside.python) == ("/workspace", "python3")
     wrapped = module.wrap(box, Command(("python3", "-I", "-S", SUPERVISOR)))

@@ -51,23 +51,20 @@ def made_task(oracle: str | None = "echo done > out.txt\n", **more: Any) -> Task
     return Task(**given | more)
 
 
-@pytest.mark.parametrize(
-    ("spec", "said"),
-    [
-        ("scripted:bse=1", "did you mean base=?"),
-        ("scripted:zzzzzz=1", "the keys are base, invoke"),
-        ("scripted:base", "there is no 'base'"),
-        ("scripted:base=0.1,base=0.2", "base is given twice"),
-        *((f"scripted:base={value}", "0 to 1") for value in ("1.5", "nan", "")),
-        ("scripted:target=-1.01", "-1 to 1"),
-        ("scripted:skill.tidy=2", "-1 to 1"),
-        ("scripted:skill.=0.2", "there is no 'skill.=0.2'"),
-        ("scripted:spread=inf", "0 to 10"),
-        *((f"scripted:seed={value}", "take a whole number") for value in ("-1", "1.5", "٣")),
-        ("scripted:sleep=1e9", "0 to 3,600"),
-        ("scripted:fail=0.6,hang=0.6", "fail, hang come to more than 1"),
-    ],
-)
+@pytest.mark.parametrize(("spec", "said"), [
+    ("scripted:bse=1", "did you mean base=?"),
+    ("scripted:zzzzzz=1", "the keys are base, invoke"),
+    ("scripted:base", "there is no 'base'"),
+    ("scripted:base=0.1,base=0.2", "base is given twice"),
+    *((f"scripted:base={value}", "0 to 1") for value in ("1.5", "nan", "")),
+    ("scripted:target=-1.01", "-1 to 1"),
+    ("scripted:skill.tidy=2", "-1 to 1"),
+    ("scripted:skill.=0.2", "there is no 'skill.=0.2'"),
+    ("scripted:spread=inf", "0 to 10"),
+    *((f"scripted:seed={value}", "take a whole number") for value in ("-1", "1.5", "٣")),
+    ("scripted:sleep=1e9", "0 to 3,600"),
+    ("scripted:fail=0.6,hang=0.6", "fail, hang come to more than 1"),
+])  # fmt: skip
 def test_a_mistake_in_a_script_is_one_clear_line(spec: str, said: str) -> None:
     with pytest.raises(UsageError, match="scripted: ") as caught:
         scripted.check(spec)
@@ -85,19 +82,16 @@ def test_a_script_is_read_with_and_without_its_name() -> None:
     assert parse_plan("scripted", 5) == parse_plan("", 5) == ScriptPlan(seed=5)
 
 
-@pytest.mark.parametrize(
-    ("spec", "effects"),
-    [
-        ("", {"target": 0.3, "full": 0.3, "aa": 0.3, "target_plus_one": 0.3, "target_plus_unrelated": 0.3, "order:3": 0.3,
-              "leave_one_out:other": 0.3, "leave_one_out:tidy": 0, "negative": 0, "placebo": 0, "control": 0}),
-        ("target=0.2,full=0.1,hint=0.05,aa=0.25", {"target": 0.2, "full": 0.1, "order:3": 0.1, "leave_one_out:other": 0.1,
-              "target_plus_one": 0.2, "target+hint": 0.25, "full+hint": 0.15, "aa": 0.25, "leave_one_out:tidy": 0}),
-        ("skill.tidy=-0.1,target=0.4,plus_one=0.2", {"target": -0.1, "full": -0.1, "target_plus_one": 0.2}),
-        ("skill.other=-0.1,target=0.4", {"target": 0.4}),
-        ("negative=-0.05,placebo=0.02,plus_unrelated=0.1,order=0.6,leave_one_out=0.5",
-             {"negative": -0.05, "placebo": 0.02, "target_plus_unrelated": 0.1, "order:3": 0.6, "leave_one_out:other": 0.5}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("spec", "effects"), [
+    ("", {"target": 0.3, "full": 0.3, "aa": 0.3, "target_plus_one": 0.3, "target_plus_unrelated": 0.3, "order:3": 0.3,
+          "leave_one_out:other": 0.3, "leave_one_out:tidy": 0, "negative": 0, "placebo": 0, "control": 0}),
+    ("target=0.2,full=0.1,hint=0.05,aa=0.25", {"target": 0.2, "full": 0.1, "order:3": 0.1, "leave_one_out:other": 0.1,
+          "target_plus_one": 0.2, "target+hint": 0.25, "full+hint": 0.15, "aa": 0.25, "leave_one_out:tidy": 0}),
+    ("skill.tidy=-0.1,target=0.4,plus_one=0.2", {"target": -0.1, "full": -0.1, "target_plus_one": 0.2}),
+    ("skill.other=-0.1,target=0.4", {"target": 0.4}),
+    ("negative=-0.05,placebo=0.02,plus_unrelated=0.1,order=0.6,leave_one_out=0.5",
+         {"negative": -0.05, "placebo": 0.02, "target_plus_unrelated": 0.1, "order:3": 0.6, "leave_one_out:other": 0.5}),
+])  # fmt: skip
 def test_effects_by_arm(spec: str, effects: Mapping[str, float]) -> None:
     plan = parse_plan(spec)
     assert {arm: effect(plan, ("tidy",), parse_arm(arm), False) for arm in effects} == pytest.approx(effects)
@@ -272,14 +266,11 @@ def test_it_hangs_as_it_is_told() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("oracle", "said"),
-    [
-        (None, "the task has no oracle, so it cannot be done by script"),
-        ("exit 3\n", "the oracle ended with 3"),
-        ("sleep 60\n", "the oracle took too long"),
-    ],
-)
+@pytest.mark.parametrize(("oracle", "said"), [
+    (None, "the task has no oracle, so it cannot be done by script"),
+    ("exit 3\n", "the oracle ended with 3"),
+    ("sleep 60\n", "the oracle took too long"),
+])  # fmt: skip
 def test_an_oracle_that_does_not_work_is_no_failure_of_the_agent(oracle: str | None, said: str) -> None:
     task = made_task(oracle)
     if oracle and task.oracle:

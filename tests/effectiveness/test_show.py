@@ -72,16 +72,13 @@ def test_two_trials_side_by_side(show: Show, tmp_path: Path) -> None:
     assert "  - 2 dozen.\n  + 24 crates." in turned and "   - opens skill-0" in turned
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (("last", "nothing"), "there is no trial nothing in this run: name one as "),
-        (("last", "--only", "failed", "000/target/0"), "--only is for the list: leave out the trial"),
-        (("last", "", "--against", "x"), "--against compares with a trial: name that one, too"),
-        (("last", "x\x1b[31m"), r"there is no trial x\\u001b\[31m|there is no trial x\\x1b\[31m"),
-        (("nowhere",), "nowhere"),
-    ],
-)
+@pytest.mark.parametrize(("given", "message"), [
+    (("last", "nothing"), "there is no trial nothing in this run: name one as "),
+    (("last", "--only", "failed", "000/target/0"), "--only is for the list: leave out the trial"),
+    (("last", "", "--against", "x"), "--against compares with a trial: name that one, too"),
+    (("last", "x\x1b[31m"), r"there is no trial x\\u001b\[31m|there is no trial x\\x1b\[31m"),
+    (("nowhere",), "nowhere"),
+])  # fmt: skip
 def test_a_mistake_is_one_line(show: Show, tmp_path: Path, given: tuple[str, ...], message: str) -> None:
     write(tmp_path / "reports")
     with pytest.raises(UsageError, match=message) as raised:
@@ -98,18 +95,15 @@ def test_what_is_missing_is_said(show: Show, tmp_path: Path, arm: str) -> None:
     assert "no workspace" in both
 
 
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        ({"trajectory_json": b"{"}, "not JSON"),
-        ({"trajectory_json": b"[" * 100_000}, "nested too"),
-        ({"trajectory_json": b'{"steps": 3}'}, "no list"),
-        pytest.param({"trajectory_json": b" " * ((64 << 20) + 1)}, "67 MB", marks=pytest.mark.slow),
-        ({"final_txt": b"x" * ((4 << 20) + 9)}, "… 9 more bytes in "),
-        ({"verifier__ctrf_json": b'{"results": {"tests": [1, {"name": 2}, null]}}'}, "verifier says"),
-        ({"trial_json": b'{"agent": 7, "prompt": []}'}, "What it did"),
-    ],
-)
+@pytest.mark.parametrize(("files", "expected"), [
+    ({"trajectory_json": b"{"}, "not JSON"),
+    ({"trajectory_json": b"[" * 100_000}, "nested too"),
+    ({"trajectory_json": b'{"steps": 3}'}, "no list"),
+    pytest.param({"trajectory_json": b" " * ((64 << 20) + 1)}, "67 MB", marks=pytest.mark.slow),
+    ({"final_txt": b"x" * ((4 << 20) + 9)}, "… 9 more bytes in "),
+    ({"verifier__ctrf_json": b'{"results": {"tests": [1, {"name": 2}, null]}}'}, "verifier says"),
+    ({"trial_json": b'{"agent": 7, "prompt": []}'}, "What it did"),
+])  # fmt: skip
 def test_what_cannot_be_read_is_said_or_left_out(
     show: Show, tmp_path: Path, files: dict[str, bytes], expected: str
 ) -> None:

@@ -107,12 +107,8 @@ def test_few_tasks_that_differ_are_not_testable_and_no_pair_of_arms_is_nothing()
     for each in skill_scores(manifest(), trials(scores), ()):
         delta = each.weighted.delta
         assert (each.verdict, delta.value, delta.low, delta.p, delta.p_adjusted) == (
-            "not_testable",
-            0.0,
-            None,
-            None,
-            None,
-        )
+            "not_testable", 0.0, None, None, None,
+        )  # fmt: skip
         assert "6 are needed" in delta.note
     assert skill_scores(manifest(("control", "negative")), trials(scores), ()) == ()
     assert skill_scores(manifest(), (), ()) == ()

@@ -29,12 +29,9 @@ META = {
     "difficulty": "easy", "agent_timeout_sec": 90, "verifier_timeout_sec": 5,
 }  # fmt: skip
 PLAN: dict[str, str | bytes] = {
-    "task.md": "Add up the numbers in `in.txt` and write the sum to `out.txt`.\n",
-    "metadata.json": json.dumps(META),
-    "starting/in.txt": "1\n2\n",
-    "verify.sh": '[ "$(cat out.txt)" = 3 ]\n',
-    "oracle/solve.sh": "echo 3 > out.txt\n",
-}
+    "task.md": "Add up the numbers in `in.txt` and write the sum to `out.txt`.\n", "metadata.json": json.dumps(META),
+    "starting/in.txt": "1\n2\n", "verify.sh": '[ "$(cat out.txt)" = 3 ]\n', "oracle/solve.sh": "echo 3 > out.txt\n",
+}  # fmt: skip
 BENCH: dict[str, str | bytes] = {
     "task.md": """---
 schema_version: "1.3"
@@ -151,21 +148,18 @@ def test_defaults_of_a_plan_directory(tmp_path: Path) -> None:
     assert task.verifier and (task.agent_timeout_sec, task.verifier.timeout_sec) == (600, 60)
 
 
-@pytest.mark.parametrize(
-    ("changes", "task_changes", "verifier_changes"),
-    [
-        ({"task_0md": "Else.\n"}, True, False),
-        ({"starting__in_0txt": "1\n3\n"}, True, False),
-        ({"starting__more_0txt": ""}, True, False),
-        ({"metadata_0json": json.dumps(META | {"agent_timeout_sec": 91})}, True, False),
-        ({"metadata_0json": json.dumps(META | {"notes": "n", "category": "c", "difficulty": "d"})}, False, False),
-        ({"verify_0sh": "true\n"}, False, True),
-        ({"verifier__help_0py": ""}, False, True),
-        ({"metadata_0json": json.dumps(META | {"verifier_timeout_sec": 6})}, False, True),
-        ({"oracle__solve_0sh": "true\n"}, False, False),
-        ({"README_0md": "About.\n"}, False, False),
-    ],
-)
+@pytest.mark.parametrize(("changes", "task_changes", "verifier_changes"), [
+    ({"task_0md": "Else.\n"}, True, False),
+    ({"starting__in_0txt": "1\n3\n"}, True, False),
+    ({"starting__more_0txt": ""}, True, False),
+    ({"metadata_0json": json.dumps(META | {"agent_timeout_sec": 91})}, True, False),
+    ({"metadata_0json": json.dumps(META | {"notes": "n", "category": "c", "difficulty": "d"})}, False, False),
+    ({"verify_0sh": "true\n"}, False, True),
+    ({"verifier__help_0py": ""}, False, True),
+    ({"metadata_0json": json.dumps(META | {"verifier_timeout_sec": 6})}, False, True),
+    ({"oracle__solve_0sh": "true\n"}, False, False),
+    ({"README_0md": "About.\n"}, False, False),
+])  # fmt: skip
 def test_digests(changes: dict[str, str], task_changes: bool, verifier_changes: bool, tmp_path: Path) -> None:
     before, after = one(tmp_path / "a", PLAN), one(tmp_path / "b", changed(PLAN, **changes))
     assert before.verifier and after.verifier
@@ -283,44 +277,41 @@ def harbor(dockerfile: str = "", **toml: str) -> dict[str, str | bytes]:
 BASE = "FROM ubuntu:24.04\nWORKDIR /app\n"
 
 
-@pytest.mark.parametrize(
-    ("files", "reason"),
-    [
-        (harbor(environment='docker_image = "ours/x:1"'), 'environment.docker_image "ours/x:1": needs a container'),
-        (harbor(environment="gpus = 1"), "environment.gpus 1: no GPU is given to a trial"),
-        (harbor(environment='os = "windows"'), "environment.os windows: needs a container"),
-        (harbor(environment='env = { KEY = "${KEY}" }'), "environment.env.KEY: needs a variable of this machine"),
-        (harbor(environment='env = { PATH = "/x" }'), "environment.env.PATH: a trial sets it itself"),
-        (harbor(environment='workdir = "/srv"'), f"environment/Dockerfile:4: COPY in.txt ./: {OUTSIDE}"),
-        (harbor(environment='mcp_servers = [{ name = "x" }]'), "environment.mcp_servers"),
-        (harbor(root='steps = [{ name = "a" }]'), "steps: tasks of several steps are not run here"),
-        (harbor(verifier="environment = { cpus = 1 }"), "verifier.environment: a container of the verifier's own"),
-        ({**HARBOR, "task.toml": 'version = "1.0"\n'}, "no target skill"),
-        (harbor(f"{BASE}RUN apt-get update\n"), "environment/Dockerfile:3: RUN apt-get update: "),
-        (harbor(f"{BASE}RUN a && \\\n  b\nENTRYPOINT [\"x\"]\n"), 'Dockerfile:5: ENTRYPOINT ["x"]'),
-        (harbor("FROM ours/base:1\nWORKDIR /app\n"), "environment/Dockerfile:1: FROM ours/base:1"),
-        (harbor("FROM ubuntu AS a\nWORKDIR /app\n"), "environment/Dockerfile:1: FROM ubuntu AS a"),
-        (harbor(f"{BASE}FROM debian\n"), "environment/Dockerfile:3: FROM debian"),
-        (harbor(f"{BASE}COPY --from=a x y\n"), "environment/Dockerfile:3: COPY --from=a x y"),
-        (harbor(f"{BASE}COPY *.txt .\n"), "environment/Dockerfile:3: COPY *.txt ."),
-        (harbor(f"{BASE}COPY ../in.txt .\n"), "no such file below environment/"),
-        (harbor(f"{BASE}COPY in.txt /etc/in.txt\n"), OUTSIDE),
-        (harbor(f"{BASE}COPY in.txt ../../etc/\n"), OUTSIDE),
-        (harbor(f"{BASE}COPY in.txt .\nWORKDIR inner\n"), f"Dockerfile:3: COPY in.txt .: {OUTSIDE}"),
-        (harbor("FROM ubuntu\nCOPY in.txt /in.txt\n"), OUTSIDE),
-        (harbor(f"{BASE}ADD https://example.com/x .\n"), "environment/Dockerfile:3: ADD https://example.com/x ."),
-        (harbor(f"{BASE}ENV PATH=/opt:$PATH\n"), "environment/Dockerfile:3: ENV PATH=/opt:$PATH"),
-        ({**HARBOR, "environment/docker-compose.yaml": "services: {}\n"}, "services are not started here"),
-        ({**HARBOR, "tests/test.sh": "# apt-get x\napt-get install -y jq\n"}, "tests/test.sh:2: 'apt-get install -y jq'"),
-        ({**HARBOR, "tests/test.sh": "cd /tests && uvx pytest\n"}, "tests/test.sh:1: 'uvx pytest' installs or downloads"),
-        ({**HARBOR, "tests/check.py": "open('/data/x')\n"}, "tests/check.py:1: names /data, a folder that only"),
-        ({**HARBOR, "tests/check.py": "# a\nopen('/logs/agent/x')\n"}, "tests/check.py:2: names /logs"),
-        ({**HARBOR, "solution/solve.sh": "pip install x\n"}, "solution/solve.sh:1: 'pip install x'"),
-        ({**HARBOR, "environment/in.txt": "see /app/x\n"}, "in.txt:1: a starting file names /app"),
-        (bench("verifier:\n", "verifier:\n  type: llm-judge\n"), "verifier.type llm-judge"),
-        (bench("environment:\n", "environment:\n  setup_commands: [x]\n"), 'environment.setup_commands ["x"]: needs'),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("files", "reason"), [
+    (harbor(environment='docker_image = "ours/x:1"'), 'environment.docker_image "ours/x:1": needs a container'),
+    (harbor(environment="gpus = 1"), "environment.gpus 1: no GPU is given to a trial"),
+    (harbor(environment='os = "windows"'), "environment.os windows: needs a container"),
+    (harbor(environment='env = { KEY = "${KEY}" }'), "environment.env.KEY: needs a variable of this machine"),
+    (harbor(environment='env = { PATH = "/x" }'), "environment.env.PATH: a trial sets it itself"),
+    (harbor(environment='workdir = "/srv"'), f"environment/Dockerfile:4: COPY in.txt ./: {OUTSIDE}"),
+    (harbor(environment='mcp_servers = [{ name = "x" }]'), "environment.mcp_servers"),
+    (harbor(root='steps = [{ name = "a" }]'), "steps: tasks of several steps are not run here"),
+    (harbor(verifier="environment = { cpus = 1 }"), "verifier.environment: a container of the verifier's own"),
+    ({**HARBOR, "task.toml": 'version = "1.0"\n'}, "no target skill"),
+    (harbor(f"{BASE}RUN apt-get update\n"), "environment/Dockerfile:3: RUN apt-get update: "),
+    (harbor(f"{BASE}RUN a && \\\n  b\nENTRYPOINT [\"x\"]\n"), 'Dockerfile:5: ENTRYPOINT ["x"]'),
+    (harbor("FROM ours/base:1\nWORKDIR /app\n"), "environment/Dockerfile:1: FROM ours/base:1"),
+    (harbor("FROM ubuntu AS a\nWORKDIR /app\n"), "environment/Dockerfile:1: FROM ubuntu AS a"),
+    (harbor(f"{BASE}FROM debian\n"), "environment/Dockerfile:3: FROM debian"),
+    (harbor(f"{BASE}COPY --from=a x y\n"), "environment/Dockerfile:3: COPY --from=a x y"),
+    (harbor(f"{BASE}COPY *.txt .\n"), "environment/Dockerfile:3: COPY *.txt ."),
+    (harbor(f"{BASE}COPY ../in.txt .\n"), "no such file below environment/"),
+    (harbor(f"{BASE}COPY in.txt /etc/in.txt\n"), OUTSIDE),
+    (harbor(f"{BASE}COPY in.txt ../../etc/\n"), OUTSIDE),
+    (harbor(f"{BASE}COPY in.txt .\nWORKDIR inner\n"), f"Dockerfile:3: COPY in.txt .: {OUTSIDE}"),
+    (harbor("FROM ubuntu\nCOPY in.txt /in.txt\n"), OUTSIDE),
+    (harbor(f"{BASE}ADD https://example.com/x .\n"), "environment/Dockerfile:3: ADD https://example.com/x ."),
+    (harbor(f"{BASE}ENV PATH=/opt:$PATH\n"), "environment/Dockerfile:3: ENV PATH=/opt:$PATH"),
+    ({**HARBOR, "environment/docker-compose.yaml": "services: {}\n"}, "services are not started here"),
+    ({**HARBOR, "tests/test.sh": "# apt-get x\napt-get install -y jq\n"}, "tests/test.sh:2: 'apt-get install -y jq'"),
+    ({**HARBOR, "tests/test.sh": "cd /tests && uvx pytest\n"}, "tests/test.sh:1: 'uvx pytest' installs or downloads"),
+    ({**HARBOR, "tests/check.py": "open('/data/x')\n"}, "tests/check.py:1: names /data, a folder that only"),
+    ({**HARBOR, "tests/check.py": "# a\nopen('/logs/agent/x')\n"}, "tests/check.py:2: names /logs"),
+    ({**HARBOR, "solution/solve.sh": "pip install x\n"}, "solution/solve.sh:1: 'pip install x'"),
+    ({**HARBOR, "environment/in.txt": "see /app/x\n"}, "in.txt:1: a starting file names /app"),
+    (bench("verifier:\n", "verifier:\n  type: llm-judge\n"), "verifier.type llm-judge"),
+    (bench("environment:\n", "environment:\n  setup_commands: [x]\n"), 'environment.setup_commands ["x"]: needs'),
+])  # fmt: skip
 def test_what_only_a_container_could_run_is_loaded_with_the_reason(files: Files, reason: str, tmp_path: Path) -> None:
     task = one(tmp_path, files)
     assert not task.runnable
@@ -328,42 +319,36 @@ def test_what_only_a_container_could_run_is_loaded_with_the_reason(files: Files,
     assert all("\n" not in line for line in task.blockers)
 
 
-@pytest.mark.parametrize(
-    ("files", "line"),
-    [
-        (harbor(agent='user = "root"'), "agent.user root: everything runs as the user who started the run"),
-        (harbor(environment="allow_internet = true"), "environment: network access (allow_internet) is not granted"),
-        (harbor(environment="memory_mb = 8192"), "cpus 2, memory_mb 8192"),
-        (harbor(environment='colour = "red"'), "environment.colour: "),
-        (harbor(root="tags = []"), "tags: not known here, left out"),
-        (harbor(root='artifacts = ["/x"]'), "artifacts: left out"),
-        (harbor(f"{BASE}USER agent\n"), "USER agent: everything runs as"),
-        ({**PLAN, "rubric.json": "{}"}, "rubric.json: not graded here"),
-        (bench("---\n\n", "reward: {a: 1}\n---\n\n"), "reward: left out"),
-    ],
-)
+@pytest.mark.parametrize(("files", "line"), [
+    (harbor(agent='user = "root"'), "agent.user root: everything runs as the user who started the run"),
+    (harbor(environment="allow_internet = true"), "environment: network access (allow_internet) is not granted"),
+    (harbor(environment="memory_mb = 8192"), "cpus 2, memory_mb 8192"),
+    (harbor(environment='colour = "red"'), "environment.colour: "),
+    (harbor(root="tags = []"), "tags: not known here, left out"),
+    (harbor(root='artifacts = ["/x"]'), "artifacts: left out"),
+    (harbor(f"{BASE}USER agent\n"), "USER agent: everything runs as"),
+    ({**PLAN, "rubric.json": "{}"}, "rubric.json: not graded here"),
+    (bench("---\n\n", "reward: {a: 1}\n---\n\n"), "reward: left out"),
+])  # fmt: skip
 def test_what_is_left_out_is_said(files: Files, line: str, tmp_path: Path) -> None:
     task = one(tmp_path, files)
     assert task.runnable
     assert any(line in each for each in task.unsupported), task.unsupported
 
 
-@pytest.mark.parametrize(
-    ("copies", "paths"),
-    [
-        ("COPY in.txt data/", ["data/in.txt"]),
-        ("COPY in.txt data/sum.txt", ["data/sum.txt"]),
-        ("COPY in.txt /app/x.txt", ["x.txt"]),
-        ('COPY ["in.txt", "deep/b.txt", "./"]', ["b.txt", "in.txt"]),
-        ("COPY deep .", ["b.txt", "c/d.txt"]),
-        ("COPY deep /app/deep/", ["deep/b.txt", "deep/c/d.txt"]),
-        ("COPY --chown=me:me . .", ["deep/b.txt", "deep/c/d.txt", "in.txt"]),
-        ("COPY skills /root/.claude/skills", []),
-        ("ADD in.txt \\\n    .", ["in.txt"]),
-        ("WORKDIR inner\nCOPY in.txt .\nWORKDIR /app", ["inner/in.txt"]),
-        ("COPY in.txt .\nCOPY deep/b.txt in.txt", ["in.txt"]),
-    ],
-)
+@pytest.mark.parametrize(("copies", "paths"), [
+    ("COPY in.txt data/", ["data/in.txt"]),
+    ("COPY in.txt data/sum.txt", ["data/sum.txt"]),
+    ("COPY in.txt /app/x.txt", ["x.txt"]),
+    ('COPY ["in.txt", "deep/b.txt", "./"]', ["b.txt", "in.txt"]),
+    ("COPY deep .", ["b.txt", "c/d.txt"]),
+    ("COPY deep /app/deep/", ["deep/b.txt", "deep/c/d.txt"]),
+    ("COPY --chown=me:me . .", ["deep/b.txt", "deep/c/d.txt", "in.txt"]),
+    ("COPY skills /root/.claude/skills", []),
+    ("ADD in.txt \\\n    .", ["in.txt"]),
+    ("WORKDIR inner\nCOPY in.txt .\nWORKDIR /app", ["inner/in.txt"]),
+    ("COPY in.txt .\nCOPY deep/b.txt in.txt", ["in.txt"]),
+])  # fmt: skip
 def test_files_that_a_dockerfile_copies(copies: str, paths: list[str], tmp_path: Path) -> None:
     files = harbor(f"{BASE}{copies}\n") | {"environment/deep/b.txt": "b", "environment/deep/c/d.txt": "d"}
     task = one(tmp_path, {**files, "environment/skills/sums/SKILL.md": SKILL})
@@ -399,55 +384,52 @@ def evals(**item: object) -> dict[str, str | bytes]:
     return {"SKILL.md": SKILL, "evals/evals.json": json.dumps(data, indent=1)}
 
 
-@pytest.mark.parametrize(
-    ("files", "place", "message"),
-    [
-        (changed(PLAN, metadata_0json=None), "metadata.json:1", MISSING),
-        (changed(PLAN, metadata_0json='{"id": "x",\n "slug": "A b", "target_skill": "s"}'), "metadata.json:2", "slug must be"),
-        (changed(PLAN, metadata_0json='{"id": "x",\n "id": "y"}\n'), "metadata.json:2", 'the key "id" stands twice'),
-        (changed(PLAN, metadata_0json=meta(id="../../x")), "metadata.json:1", "the id '../../x'"),
-        (changed(PLAN, metadata_0json=meta(id="a..b")), "metadata.json:1", NO_NAME),
-        (changed(PLAN, metadata_0json=meta(id=".hidden")), "metadata.json:1", NO_NAME),
-        (changed(PLAN, metadata_0json=meta(id="x" * 129)), "metadata.json:1", NO_NAME),
-        (changed(PLAN, metadata_0json=meta(agent_timeout_sec=0)), "metadata.json:1", "agent_timeout_sec must be more than 0"),
-        (changed(PLAN, metadata_0json=b"\xff\xfe{"), "metadata.json:1", NO_UTF8),
-        (changed(PLAN, metadata_0json=b'{"id": "x", "slug": "x",\n "target_skill": "\xff"}'), "metadata.json:2", "not UTF-8"),
-        (changed(PLAN, task_0md=None), "task.md:1", MISSING),
-        (changed(PLAN, task_0md=" \n"), "task.md:1", EMPTY),
-        (changed(PLAN, task_0md=b"a\nb\n\xff\n"), "task.md:3", NO_UTF8),
-        (changed(PLAN, verify_0sh=None), "verify.sh:1", f"{MISSING}: nothing"),
-        (bench("environment:", "sandbox: {}\nenvironment:"), "task.md:12", "'sandbox' and 'environment' are two spellings"),
-        (bench("agent:", "oracle: {}\nsolution: {}\nagent:"), "task.md:8", "'oracle' and 'solution' are two spellings"),
-        (bench("agent:", "agents:"), "task.md:7", "'agents' is not a key of a task.md"),
-        (bench("agent:", "colour: red\nagent:"), "task.md:7", "'colour' is not a key of a task.md of schema 1.3"),
-        (bench('"1.3"', '"2.0"'), "task.md:2", "schema version '2.0' is not known"),
-        (bench("timeout_sec: 300", "timeout_sec: soon"), "task.md:8", "agent.timeout_sec must be a number"),
-        (bench("timeout_sec: 300", "timeout_sec: -1"), "task.md:8", "agent.timeout_sec must be more than 0"),
-        (bench("no-network", "offline"), "task.md:12", "environment.network_mode must be one of"),
-        (bench("no-network", "allowlist"), "task.md:11", "allowlist without environment.allowed_hosts"),
-        (bench("category: data", "category: &a data\n  again: *a"), "task.md:4", "YAML anchors and aliases"),
-        (bench("category: data", "category: data\n  category: more"), "task.md:5", "'category' stands twice"),
-        (bench("category: data", "category: [data"), "task.md:4", "the frontmatter is not valid YAML"),
-        (bench("---\n\n", ""), "task.md:1", "never closed"),
-        ({**BENCH, "task.md": str(BENCH["task.md"]).partition("Add up")[0]}, "task.md:1", EMPTY),
-        (changed(BENCH, verifier__test_0sh=None), "tests/test.sh:1", MISSING),
-        (harbor(environment="cpus = 3"), "task.toml:18", "not TOML: Cannot overwrite a value"),
-        ({**HARBOR, "task.toml": '[verifier]\ntimeout_sec = "x"\n'}, "task.toml:2", "verifier.timeout_sec must be a number"),
-        ({**HARBOR, "task.toml": 'a = 1\nschema_version = "2.0"\n'}, "task.toml:2", "schema version '2.0' is not known"),
-        ({**HARBOR, "task.toml": "a = \n"}, "task.toml:1", "not TOML: Invalid value"),
-        (changed(HARBOR, instruction_0md=None), "instruction.md:1", MISSING),
-        (changed(HARBOR, tests__test_0sh=None), "tests/test.sh:1", MISSING),
-        (evals(prompt=""), "evals/evals.json:4", NO_PROMPT),
-        (evals(files=["../../etc/passwd"]), "evals/evals.json:4", ELSEWHERE),
-        (evals(files=["/etc/passwd"]), "evals/evals.json:4", ELSEWHERE),
-        (evals(files=["evals/none.csv"]), "evals/evals.json:4", "is missing"),
-        ({**evals(), "evals/evals.json": '{"evals": [\n {"id": 1}]}'}, "evals/evals.json:2", NO_PROMPT),
-        ({**evals(), "evals/evals.json": '{"evals": [\n\n 2]}'}, "evals/evals.json:3", NO_PROMPT),
-        ({**evals(), "evals/evals.json": '{"evals": {}}'}, "evals/evals.json:1", "is a list"),
-        ({**evals(), "evals/evals.json": '{"evals": [\n1,]}'}, "evals/evals.json:2", "not JSON"),
-        ({**PLAN, "task.toml": ""}, "", "a task in two formats"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("files", "place", "message"), [
+    (changed(PLAN, metadata_0json=None), "metadata.json:1", MISSING),
+    (changed(PLAN, metadata_0json='{"id": "x",\n "slug": "A b", "target_skill": "s"}'), "metadata.json:2", "slug must be"),
+    (changed(PLAN, metadata_0json='{"id": "x",\n "id": "y"}\n'), "metadata.json:2", 'the key "id" stands twice'),
+    (changed(PLAN, metadata_0json=meta(id="../../x")), "metadata.json:1", "the id '../../x'"),
+    (changed(PLAN, metadata_0json=meta(id="a..b")), "metadata.json:1", NO_NAME),
+    (changed(PLAN, metadata_0json=meta(id=".hidden")), "metadata.json:1", NO_NAME),
+    (changed(PLAN, metadata_0json=meta(id="x" * 129)), "metadata.json:1", NO_NAME),
+    (changed(PLAN, metadata_0json=meta(agent_timeout_sec=0)), "metadata.json:1", "agent_timeout_sec must be more than 0"),
+    (changed(PLAN, metadata_0json=b"\xff\xfe{"), "metadata.json:1", NO_UTF8),
+    (changed(PLAN, metadata_0json=b'{"id": "x", "slug": "x",\n "target_skill": "\xff"}'), "metadata.json:2", "not UTF-8"),
+    (changed(PLAN, task_0md=None), "task.md:1", MISSING),
+    (changed(PLAN, task_0md=" \n"), "task.md:1", EMPTY),
+    (changed(PLAN, task_0md=b"a\nb\n\xff\n"), "task.md:3", NO_UTF8),
+    (changed(PLAN, verify_0sh=None), "verify.sh:1", f"{MISSING}: nothing"),
+    (bench("environment:", "sandbox: {}\nenvironment:"), "task.md:12", "'sandbox' and 'environment' are two spellings"),
+    (bench("agent:", "oracle: {}\nsolution: {}\nagent:"), "task.md:8", "'oracle' and 'solution' are two spellings"),
+    (bench("agent:", "agents:"), "task.md:7", "'agents' is not a key of a task.md"),
+    (bench("agent:", "colour: red\nagent:"), "task.md:7", "'colour' is not a key of a task.md of schema 1.3"),
+    (bench('"1.3"', '"2.0"'), "task.md:2", "schema version '2.0' is not known"),
+    (bench("timeout_sec: 300", "timeout_sec: soon"), "task.md:8", "agent.timeout_sec must be a number"),
+    (bench("timeout_sec: 300", "timeout_sec: -1"), "task.md:8", "agent.timeout_sec must be more than 0"),
+    (bench("no-network", "offline"), "task.md:12", "environment.network_mode must be one of"),
+    (bench("no-network", "allowlist"), "task.md:11", "allowlist without environment.allowed_hosts"),
+    (bench("category: data", "category: &a data\n  again: *a"), "task.md:4", "YAML anchors and aliases"),
+    (bench("category: data", "category: data\n  category: more"), "task.md:5", "'category' stands twice"),
+    (bench("category: data", "category: [data"), "task.md:4", "the frontmatter is not valid YAML"),
+    (bench("---\n\n", ""), "task.md:1", "never closed"),
+    ({**BENCH, "task.md": str(BENCH["task.md"]).partition("Add up")[0]}, "task.md:1", EMPTY),
+    (changed(BENCH, verifier__test_0sh=None), "tests/test.sh:1", MISSING),
+    (harbor(environment="cpus = 3"), "task.toml:18", "not TOML: Cannot overwrite a value"),
+    ({**HARBOR, "task.toml": '[verifier]\ntimeout_sec = "x"\n'}, "task.toml:2", "verifier.timeout_sec must be a number"),
+    ({**HARBOR, "task.toml": 'a = 1\nschema_version = "2.0"\n'}, "task.toml:2", "schema version '2.0' is not known"),
+    ({**HARBOR, "task.toml": "a = \n"}, "task.toml:1", "not TOML: Invalid value"),
+    (changed(HARBOR, instruction_0md=None), "instruction.md:1", MISSING),
+    (changed(HARBOR, tests__test_0sh=None), "tests/test.sh:1", MISSING),
+    (evals(prompt=""), "evals/evals.json:4", NO_PROMPT),
+    (evals(files=["../../etc/passwd"]), "evals/evals.json:4", ELSEWHERE),
+    (evals(files=["/etc/passwd"]), "evals/evals.json:4", ELSEWHERE),
+    (evals(files=["evals/none.csv"]), "evals/evals.json:4", "is missing"),
+    ({**evals(), "evals/evals.json": '{"evals": [\n {"id": 1}]}'}, "evals/evals.json:2", NO_PROMPT),
+    ({**evals(), "evals/evals.json": '{"evals": [\n\n 2]}'}, "evals/evals.json:3", NO_PROMPT),
+    ({**evals(), "evals/evals.json": '{"evals": {}}'}, "evals/evals.json:1", "is a list"),
+    ({**evals(), "evals/evals.json": '{"evals": [\n1,]}'}, "evals/evals.json:2", "not JSON"),
+    ({**PLAN, "task.toml": ""}, "", "a task in two formats"),
+])  # fmt: skip
 def test_one_line_for_a_task_that_is_wrong(files: Files, place: str, message: str, tmp_path: Path) -> None:
     loaded = load(tmp_path, files)
     assert loaded.tasks == ()
@@ -576,26 +558,20 @@ def test_our_own_tasks_load(checkout: Path) -> None:
     assert all(sum(len(file.data) for file in task.files) < 200_000 for task in loaded.tasks)
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("plain", "plain"), ("${A:-b}", "b"), ("${A-b}", "b"), ("x${A:-}y", "xy"), ("${A}", None), ("$A", None),
-        ("${A:-b}$C", None), ("5 $", "5 $"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "value"), [
+    ("plain", "plain"), ("${A:-b}", "b"), ("${A-b}", "b"), ("x${A:-}y", "xy"), ("${A}", None), ("$A", None),
+    ("${A:-b}$C", None), ("5 $", "5 $"),
+])  # fmt: skip
 def test_variables_with_defaults(text: str, value: str | None) -> None:
     assert default_value(text) == value
 
 
-@pytest.mark.parametrize(
-    ("text", "replaced"),
-    [
-        ("/app/out.txt", "W/out.txt"), ("write to /app.", "write to W."), ("cd /app && ls", "cd W && ls"),
-        ("('/app')", "('W')"), ("/application", "/application"), ("/app-old", "/app-old"), ("/app.d", "/app.d"),
-        ("https://host/app", "https://host/app"), ("$dir/app", "$dir/app"), ("${dir}/app", "${dir}/app"),
-        ("my/app", "my/app"), ("../app", "../app"), ("/app/sub/x", "S/x"), ("/app/subs", "W/subs"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "replaced"), [
+    ("/app/out.txt", "W/out.txt"), ("write to /app.", "write to W."), ("cd /app && ls", "cd W && ls"),
+    ("('/app')", "('W')"), ("/application", "/application"), ("/app-old", "/app-old"), ("/app.d", "/app.d"),
+    ("https://host/app", "https://host/app"), ("$dir/app", "$dir/app"), ("${dir}/app", "${dir}/app"),
+    ("my/app", "my/app"), ("../app", "../app"), ("/app/sub/x", "S/x"), ("/app/subs", "W/subs"),
+])  # fmt: skip
 def test_paths_of_a_container_are_replaced_whole(text: str, replaced: str) -> None:
     assert replace_places(text, (("/app", "W"), ("/app/sub", "S"))) == replaced
 

@@ -107,18 +107,15 @@ def test_any_reading_is_a_trajectory(
         assert len(set(ids)) == len(ids) and set(results) <= set(ids)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"more": 1},
-        {"schema_version": "ATIF-v9"},
-        {"steps": []},
-        {"steps": [{"step_id": 1, "source": "user", "message": "", "model_name": "m"}]},
-        {"steps": [{"step_id": 0, "source": "user", "message": ""}]},
-        {"steps": [{"step_id": 1, "source": "robot", "message": ""}]},
-        {"agent": {"name": "a"}},
-    ],
-)
+@pytest.mark.parametrize("change", [
+    {"more": 1},
+    {"schema_version": "ATIF-v9"},
+    {"steps": []},
+    {"steps": [{"step_id": 1, "source": "user", "message": "", "model_name": "m"}]},
+    {"steps": [{"step_id": 0, "source": "user", "message": ""}]},
+    {"steps": [{"step_id": 1, "source": "robot", "message": ""}]},
+    {"agent": {"name": "a"}},
+])  # fmt: skip
 def test_the_schema_forbids_what_the_format_forbids(change: dict[str, Any]) -> None:
     from jsonschema import Draft202012Validator
 

@@ -111,18 +111,15 @@ def broken(parts: Path, tmp_path: Path, how: str) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("how", "said"),
-    [
-        ("missing", "shard 3/3 is missing"),
-        ("twice", "is shard 1/3, and so is another"),
-        ("doubled", "both have results for"),
-        ("other", "not that of a run of its name"),
-        ("probes", "was not offered the same"),
-        ("outside", "does not say where the trial"),
-        ("whole", "is no shard of a run"),
-    ],
-)
+@pytest.mark.parametrize(("how", "said"), [
+    ("missing", "shard 3/3 is missing"),
+    ("twice", "is shard 1/3, and so is another"),
+    ("doubled", "both have results for"),
+    ("other", "not that of a run of its name"),
+    ("probes", "was not offered the same"),
+    ("outside", "does not say where the trial"),
+    ("whole", "is no shard of a run"),
+])  # fmt: skip
 def test_what_is_no_set_of_shards_is_refused_and_leaves_nothing(
     parts: Path, tmp_path: Path, how: str, said: str
 ) -> None:

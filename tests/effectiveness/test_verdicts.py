@@ -50,10 +50,7 @@ CEILING = "not testable: ceiling, 96.7 %"
 RULES: dict[str, tuple[Counts, Counts, str, str]] = {
     "all gain": ([0] * 10, [3] * 9 + [2], "helps", "+96.7 pp over 10 tasks (95 % interval +86"),
     "all gain all": (
-        [0] * 6,
-        [3] * 6,
-        "helps",
-        "+100.0 pp over 6 tasks (no interval: all tasks differ by the same, p = 0.",
+        [0] * 6, [3] * 6, "helps", "+100.0 pp over 6 tasks (no interval: all tasks differ by the same, p = 0.",
     ),
     "all lose all": ([3] * 6, [2] * 6, "harmful", "-33.3 pp over 6 tasks (no interval: all tasks differ by the same"),
     "all lose": ([3] * 9 + [2], [0] * 10, "harmful", "-96.7 pp over 10 tasks"),
@@ -67,7 +64,7 @@ RULES: dict[str, tuple[Counts, Counts, str, str]] = {
     "both at the floor": ([0] * 19 + [1], [1] + [0] * 19, "not testable", "not testable: floor, at most 1.7 % of the"),
     "up from the floor": ([0] * 20, [1] * 8 + [0] * 12, "helps", "+13.3 pp over 20 tasks"),
     "two tasks": ([0, 0], [3, 3], "not testable", "not testable: 2 of 2 tasks differ, 6 are needed"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -92,31 +89,28 @@ def test_with_several_models_more_tasks_must_differ() -> None:
     assert alone["models"][0]["verdict"]["word"] == "helps"
 
 
-@pytest.mark.parametrize(
-    ("texts", "word", "notes"),
-    [
-        (
-            {"placebo": [0] * 12},
-            "helps",
-            [
-                PLACEBO + "+100.0 pp over 12 tasks (no interval: all tasks differ by the same)",
-                "better than whatever was staged that is of no use (p = 0.00049 after correction)",
-            ],
-        ),
-        (
-            {"placebo": [3] * 11 + [2]},
-            ANY_TEXT_HELPS,
-            [
-                PLACEBO + "+2.8 pp over 12 tasks (no interval: only 1 of 12 tasks differ)",
-                "what is of no use gains, too, or the run favours whatever is staged: the gain need not be the skill's",
-            ],
-        ),
-        # One text that is of no use for the task beats it all, the other does nothing.
-        ({"placebo": [0] * 12, "negative": [3] * 12}, ANY_TEXT_HELPS, None),
-        ({"placebo": [3] * 12, "negative": [0] * 12}, ANY_TEXT_HELPS, None),
-        ({"placebo": [0] * 12, "negative": [0] * 12}, "helps", None),
-    ],
-)
+@pytest.mark.parametrize(("texts", "word", "notes"), [
+    (
+        {"placebo": [0] * 12},
+        "helps",
+        [
+            PLACEBO + "+100.0 pp over 12 tasks (no interval: all tasks differ by the same)",
+            "better than whatever was staged that is of no use (p = 0.00049 after correction)",
+        ],
+    ),
+    (
+        {"placebo": [3] * 11 + [2]},
+        ANY_TEXT_HELPS,
+        [
+            PLACEBO + "+2.8 pp over 12 tasks (no interval: only 1 of 12 tasks differ)",
+            "what is of no use gains, too, or the run favours whatever is staged: the gain need not be the skill's",
+        ],
+    ),
+    # One text that is of no use for the task beats it all, the other does nothing.
+    ({"placebo": [0] * 12, "negative": [3] * 12}, ANY_TEXT_HELPS, None),
+    ({"placebo": [3] * 12, "negative": [0] * 12}, ANY_TEXT_HELPS, None),
+    ({"placebo": [0] * 12, "negative": [0] * 12}, "helps", None),
+])  # fmt: skip
 def test_a_gain_is_the_skills_only_where_no_text_of_no_use_has_it(
     texts: dict[str, Counts], word: str, notes: list[str] | None
 ) -> None:

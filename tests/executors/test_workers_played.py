@@ -205,13 +205,10 @@ def test_a_router_whose_workers_are_always_lost_has_no_answer() -> None:
     assert (found.status, found.error, found.requests) == ("provider_error", "the worker was lost: gone", 0)
 
 
-@pytest.mark.parametrize(
-    ("spec", "said"),
-    [
-        ("nobody", "there are local and ray"), ("loca", "did you mean local"), ("local:2", "takes no address"), ("_api", "no executor"),
-        ("shards", "no executor"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("spec", "said"), [
+    ("nobody", "there are local and ray"), ("loca", "did you mean local"), ("local:2", "takes no address"), ("_api", "no executor"),
+    ("shards", "no executor"),
+])  # fmt: skip
 def test_who_does_not_exist_is_named(spec: str, said: str) -> None:
     with pytest.raises(UsageError, match=said), _load.open_executor(spec):
         raise AssertionError("it was opened")
