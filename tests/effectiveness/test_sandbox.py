@@ -120,12 +120,10 @@ def test_signals_are_negative(tmp_path: Path, name: str) -> None:
 def test_limits_of_the_process(tmp_path: Path, name: str) -> None:
     text = "ulimit -c; ulimit -n; ulimit -f; umask; ulimit -Hf"
     words = go(name, a_box(tmp_path), ("bash", "-c", text)).stdout.decode().split()
-    assert (
-        words[0] == "0"
-        and int(words[1]) <= 16_384
-        and words[2] == words[4] == str((8 << 20) >> 10)
-        and words[3] == "0022"
-    )
+    assert words[0] == "0"
+    assert int(words[1]) <= 16_384
+    assert words[2] == words[4] == str((8 << 20) >> 10)
+    assert words[3] == "0022"
 
 
 @pytest.mark.slow
@@ -333,9 +331,8 @@ def test_an_engine_is_usable_once_a_container_has_run(
         memory.cache_clear()
     try:
         assert _load.unproved("docker", "").startswith("its engine answers (27.1), but no container was run")
-        assert _load.unproved("docker", "image:1").startswith(reason) and bool(
-            _load.unproved("docker", "image:1")
-        ) == bool(reason)
+        assert _load.unproved("docker", "image:1").startswith(reason)
+        assert bool(_load.unproved("docker", "image:1")) == bool(reason)
         assert "needs the name of an image" in _load.unproved("docker", "--privileged")
         if reason:
             with pytest.raises(UsageError, match="the sandbox docker cannot be used: docker cannot run a container"):

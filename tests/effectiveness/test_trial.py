@@ -80,9 +80,8 @@ def test_everything_is_kept(tmp_path: Path, sandbox: str) -> None:
         "verifier/stderr", "verifier/reward.json", "verifier/notes.txt", "verdict.json", "usage.json", "probe.json", "final.txt",
     }  # fmt: skip
     assert (place / "final.txt").read_text() == "1\n2\nall done"
-    assert (place / "verifier/stdout").read_text() == "judged\n" and (
-        place / "verifier/notes.txt"
-    ).read_text() == "fine\n"
+    assert (place / "verifier/stdout").read_text() == "judged\n"
+    assert (place / "verifier/notes.txt").read_text() == "fine\n"
     assert record(place, "trial.json")["sandbox"]["name"] == sandbox
     assert record(place, "probe.json")["staged"] == record(place, "probe.json")["planned"] == dict(result.skills)
     assert {".agents/skills/alpha/SKILL.md", ".agents/skills/alpha/data/more.txt", "out.txt"} < set(archived(place))

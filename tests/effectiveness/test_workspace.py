@@ -314,11 +314,9 @@ def test_what_a_module_asks_for(tmp_path: Path) -> None:
     folder = write(tmp_path / "lib", {"main.py": b""})
     found = needs([sys.executable, str(folder / "main.py"), str(tmp_path)], SimpleNamespace(READABLE=(str(folder),)))  # type: ignore[arg-type]
     assert found.argv[0] == interpreter()
-    assert (
-        found.readable[0] == str(folder)
-        and str(folder / "main.py") in found.readable
-        and str(tmp_path) not in found.readable
-    )
+    assert found.readable[0] == str(folder)
+    assert str(folder / "main.py") in found.readable
+    assert str(tmp_path) not in found.readable
 
 
 def test_search_path(monkeypatch: pytest.MonkeyPatch) -> None:
