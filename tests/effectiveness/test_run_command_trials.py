@@ -89,27 +89,25 @@ def test_a_real_run_writes_everything_and_says_so(
         "attempts.jsonl", "manifest.json", "probe.json", "report.json", "report.md", "results.jsonl", "trials",
     ]  # fmt: skip
     run = load_run(str(folder))
-    assert (run.manifest.created, run.run_id, run.manifest.kind) == (
-        TIME, folder.name, "effectiveness",
-    )  # fmt: skip
+    assert (run.manifest.created, run.run_id, run.manifest.kind) == (TIME, folder.name, "effectiveness")
     assert {(each.task_id, each.arm): each.outcome for each in run.results} == {
         (f"t{n:02}", arm): "pass" if arm == "target" else "fail" for n in range(4) for arm in ("control", "target")
     }
-    for name, record in (
-        ("manifest", json.loads((folder / "manifest.json").read_text())),
-        *(("result", row) for row in rows(folder / "results.jsonl")),
-    ):
-        Draft202012Validator(load_schema(f"effectiveness-{name}")).validate(record)
-    Draft202012Validator(load_schema("effectiveness-probe")).validate(json.loads((folder / "probe.json").read_text()))
     history = rows(collection / "reports" / "effectiveness-history.jsonl")
-    for line in history:
-        Draft202012Validator(load_schema("effectiveness-history")).validate(line)
+    records = {"result": rows(folder / "results.jsonl"), "history": history}
+    records |= {name: [json.loads((folder / f"{name}.json").read_text())] for name in ("manifest", "probe")}
+    for name, own in records.items():
+        for record in own:
+            Draft202012Validator(load_schema(f"effectiveness-{name}")).validate(record)
     assert [line["skill"] for line in history] == [None, "maps-work", "notes-work", "sums-work"]
     out, err = capsys.readouterr()
-    assert "forecast: 8 trials" in err
-    assert "warning: no sandbox" in err
-    assert "left out: 1 pair of task and arm, such as t04 target: " in err
-    assert "written: reports/effectiveness/" in err
+    for said in (
+        "forecast: 8 trials",
+        "warning: no sandbox",
+        "such as t04 target: ",
+        "written: reports/effectiveness/",
+    ):
+        assert said in err
     assert "SIMULATED" in out
 
 
@@ -135,16 +133,14 @@ def test_a_dry_run_starts_nothing_needs_no_key_and_writes_nothing(
     assert (sorted(tmp_path.rglob("*")), made.made) == (before, [])
     out, err = capsys.readouterr()
     assert out == ""
-    assert "forecast: 186 trials" in err
-    assert "oracles and verifiers of 5 tasks were not tried yet" in err
-    assert "by genai-prices" in err and "a trial of loop:openai:gpt-5-mini may spend up to $" in err
+    for said in ("forecast: 186 trials", "verifiers of 5 tasks", "by genai-prices", "gpt-5-mini may spend up to $"):
+        assert said in err
     assert re.search("warning: no verdict .*: 7 tasks .* 4", err)
 
 
 REFUSED = {
     "unknown agent": (["--agents", "scriptd"], "did you mean scripted"),
     "unknown arm": (["--arms", "targett"], "did you mean 'target'"),
-    "wrong script": (["--agents", "scripted:bas=1"], "did you mean base"),
     "no key": (["--agents", "loop:openai:gpt-5-mini", "--max-runs", "9"], "OPENAI_API_KEY is not set"),
     "unknown sandbox": (["--sandbox", "bubblewrab"], "did you mean bubblewrap"),
     "no such run": (["--resume", "x"], "there is no run 'x'"),
@@ -153,6 +149,7 @@ REFUSED = {
     "an order that it has not": (["--agents", "claude-code:m", "--arms", "order:3"], "no arm order:3"),
     "no such cap": (["--max-usd-per-trial", "nan"], "nan"),
     "no time": (["--timeout", "0"], "is not in the range"),
+    "wrong script": (["--agents", "scripted:bas=1"], "did you mean base"),
     "no skill": (["--arms", "leave_one_out:nothing"], "leave_one_out:nothing"),
     "both": (["--resume", "x", "--no-resume"], "--no-resume"),
 }
@@ -221,9 +218,9 @@ def test_a_task_that_is_not_fit_is_refused_or_left_out(
     call: Call, collection: Path, made: Made, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_task(collection / "tasks" / "t09", 9, "no-such-skill")
-    (collection / "tasks" / "t10").mkdir()
-    (collection / "tasks" / "t10" / "task.md").write_text("Only words.\n")
-    (collection / "tasks" / "t10" / "metadata.json").write_text("{}")
+    for name, text in (("task.md", "Only words.\n"), ("metadata.json", "{}")):
+        (collection / "tasks" / "t10").mkdir(exist_ok=True)
+        (collection / "tasks" / "t10" / name).write_text(text)
     with pytest.raises(SkillHealthError, match=r"is not fit to use.*--skip-unfit"):
         call()
     assert runs(collection) == []
@@ -239,21 +236,19 @@ def test_a_task_that_is_not_fit_is_refused_or_left_out(
 def test_tasks_are_checked_once_and_again_after_a_change(
     call: Call, collection: Path, made: Made, checked: list[str]
 ) -> None:
-    (collection / "skills" / "maps-work" / "SKILL.md").write_text(
-        f"---\nname: maps-work\ndescription: Maps of {collection}.\n---\n# Work\n", "utf-8"
-    )
-    call()
-    assert sorted(checked) == [f"t{n:02}" for n in range(5)]
-    checked.clear()
-    call("--no-resume")
-    assert checked == []
+    def checked_by(*given: str) -> list[str]:
+        checked.clear()
+        call(*given)
+        return sorted(checked)
+
+    skill, every = collection / "skills" / "maps-work" / "SKILL.md", [f"t{n:02}" for n in range(5)]
+    skill.write_text(f"---\nname: maps-work\ndescription: Maps of {collection}.\n---\n# Work\n", "utf-8")
+    assert checked_by() == every
+    assert checked_by("--no-resume") == []
     (collection / "tasks" / "t03" / "verify.sh").write_text("#!/bin/sh\nfalse\n", "utf-8")
-    call()
-    assert checked == ["t03"]
-    checked.clear()
-    (collection / "skills" / "maps-work" / "SKILL.md").write_text("---\nname: maps-work\ndescription: Other.\n---\n")
-    call()
-    assert sorted(checked) == [f"t{n:02}" for n in range(5)]
+    assert checked_by() == ["t03"]
+    skill.write_text("---\nname: maps-work\ndescription: Other.\n---\n")
+    assert checked_by() == every
 
 
 @pytest.mark.slow
@@ -264,35 +259,29 @@ def test_a_stopped_run_goes_on_and_a_finished_one_begins_anew(
         call("--max-runs", "10")
     folder = the_run(collection / "reports")
     assert (folder / "report.md").exists(), "what is there is reported"
-    assert not (collection / "reports" / "effectiveness-history.jsonl").exists()
+    history = collection / "reports" / "effectiveness-history.jsonl"
+    assert not history.exists()
     assert call("--max-runs", "31") == 0
     assert "resuming reports/effectiveness/" in capsys.readouterr().err
     assert (len(made.made), len(set(made.made))) == (31, 31)
-    assert len(rows(collection / "reports" / "effectiveness-history.jsonl")) == 4
+    assert len(rows(history)) == 4
     assert call("--resume", folder.name) == 0, "nothing is left, and it is reported again"
-    assert len(rows(collection / "reports" / "effectiveness-history.jsonl")) == 4
-    assert len(made.made) == 31
+    assert (len(rows(history)), len(made.made)) == (4, 31)
     assert call() == 0
-    assert len(runs(collection)) == 2
-    assert len(rows(collection / "reports" / "effectiveness-history.jsonl")) == 8
+    assert (len(rows(history)), len(runs(collection))) == (8, 2)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("change", "message"), [
-    (["--seed", "2"], "seed: 1 then, 2 now"),
-    (["--arms", "target"], "arms: "),
-    (["--timeout", "3"], "limits: changed: timeout_sec"),
-    (["--agents", "scripted:base=0.5"], "models: new: scripted:base=0.5"),
-])  # fmt: skip
-def test_a_run_that_is_named_must_be_the_same(
-    call: Call, collection: Path, made: Made, change: list[str], message: str
-) -> None:
+def test_a_run_that_is_named_must_be_the_same(call: Call, collection: Path, made: Made) -> None:
     with pytest.raises(AbortedError):
         call("--max-runs", "3")
     folder = the_run(collection / "reports")
     before = files(folder)
-    with pytest.raises(SkillHealthError, match=f"cannot be resumed, since it is not the same run.*{message}"):
+    change = ("--seed", "2", "--arms", "target", "--timeout", "3", "--agents", "scripted:base=0.5")
+    with pytest.raises(SkillHealthError, match="cannot be resumed") as caught:
         call("--resume", folder.name, *change)
+    for said in ("seed: 1 then, 2 now", "arms: ", "limits: changed: timeout_sec", "new: scripted:base=0.5"):
+        assert said in str(caught.value)
     assert files(folder) == before
 
 
@@ -320,9 +309,7 @@ def test_trials_without_an_outcome_are_told(call: Call, made: Made, capsys: pyte
 @pytest.mark.slow
 def test_quota_is_exit_3_and_says_how_to_go_on(call: Call, made: Made) -> None:
     made.also = failing(1, "quota", "the account is empty")
-    with pytest.raises(
-        AbortedError, match=r"31 trials have no result \(quota: the account is empty\); run the same command"
-    ):
+    with pytest.raises(AbortedError, match=r"31 trials .*\(quota: the account is empty\); run the same command"):
         call()
 
 
@@ -337,9 +324,7 @@ def test_an_agent_that_sees_other_skills_costs_nothing(
         return replace(await honest(cell), listed=(*(skill.name for skill in cell.skills), "sums-work"))
 
     make_up(monkeypatch, made, leaky)
-    with pytest.raises(
-        GateError, match=r"nothing was spent.*scripted with no skill: sums-work is listed and not staged"
-    ):
+    with pytest.raises(GateError, match=r"nothing was spent.*scripted with no skill: sums-work is listed"):
         call()
     assert (made.made, len(asked)) == ([], 1), "after a leak into the control nothing else is asked"
     make_up(monkeypatch, made)

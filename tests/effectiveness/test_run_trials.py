@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -17,12 +18,14 @@ from run_made import (
     PRICE,
     SKILLS,
     TASKS,
+    TIME,
     Made,
     a_model,
     a_plan,
     events,
     failing,
     go,
+    manifest_of,
     open_journal,
     rows,
     skill,
@@ -30,18 +33,23 @@ from run_made import (
 )
 
 from skill_health.bench.budget import Budget
-from skill_health.bench.run_folder import load_result_records
+from skill_health.bench.run_folder import find_place, load_result_records
 from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema
 from skill_health.documents._record import TokenUsage, convert_record, record_values
 from skill_health.documents.effect_result import Invoked, Outcome, TrialResult
-from skill_health.effectiveness.plan.plan import OF_TRIALS
+from skill_health.effectiveness.plan.plan import OF_TRIALS, TrialPlan
 from skill_health.effectiveness.run.conduct import TrialRunner
 from skill_health.effectiveness.run.runner import OUTAGE
 from skill_health.effectiveness.run.runs import folder_of, read_result
 from skill_health.effectiveness.trial.spec import TrialSpec
 
 KEYS = 2 * (4 * 6 + 3)
+
+
+def at(victim: tuple[str, str, str, int], **changes: Any) -> Callable[[TrialSpec, TrialResult], TrialResult]:
+    """One trial comes to something else."""
+    return lambda cell, result: replace(result, **changes) if cell.key == victim else result
 
 
 def results(reports: Path) -> list[TrialResult]:
@@ -58,9 +66,9 @@ def test_every_key_has_one_result_in_canonical_order(tmp_path: Path) -> None:
     assert len(found) == 2 * KEYS == len(trial.made)
     assert {result.outcome for result in found} == {"pass", "fail"}
     starts, ends = (
-        Counter((*event["key"], event["attempt"]) for event in events(tmp_path, kind)) for kind in ("start", "end")
+        [(*event["key"], event["attempt"]) for event in events(tmp_path, kind)] for kind in ("start", "end")
     )
-    assert starts == ends and set(starts.values()) == {1}
+    assert sorted(starts) == sorted(ends) and len(starts) == len(set(starts))
     for result in found:
         assert result.folder == folder_of(result.key)
         assert (the_run(tmp_path) / result.folder / "trial.json").exists()
@@ -114,46 +122,35 @@ def test_infrastructure_is_tried_three_times_and_counted_and_its_traces_are_kept
     assert attempts["t03"][1] == 1
     assert len(trial.made) == KEYS // 2 + 5
     place = the_run(tmp_path) / found["t01", "made:m", "target", 0].folder
-    tried = [
-        json.loads((place.parent / f"{place.name}{more}" / "trial.json").read_text())[-1]
-        for more in ("--attempt-1", "--attempt-2", "")
-    ]
-    assert tried == [1, 2, 3]
-    assert [
-        event["outcome"]
-        for event in events(tmp_path, "end")
-        if event["key"][0] == "t02" and event["key"][2] == "target"
-    ] == ["infrastructure"] * 3
+    for attempt, more in enumerate(("--attempt-1", "--attempt-2", ""), 1):
+        assert json.loads((place.parent / f"{place.name}{more}" / "trial.json").read_text())[-1] == attempt
+    ends = [event for event in events(tmp_path, "end") if event["key"][:3] == ["t02", "made:m", "target"]]
+    assert [event["outcome"] for event in ends] == ["infrastructure"] * 3
 
 
 @pytest.mark.slow
 def test_missing_data_is_tried_again_by_name_and_what_counts_is_kept(tmp_path: Path) -> None:
-    bad = Made(
-        also=lambda cell, result: failing(9 if cell.arm.name == "target" and cell.replication else 0)(cell, result)
-    )
+    def also(cell: TrialSpec, result: TrialResult) -> TrialResult:
+        return failing(9 if cell.arm.name == "target" and cell.replication else 0)(cell, result)
+
     plan = a_plan(tasks=TASKS[:3])
-    go(tmp_path, plan, bad)
+    go(tmp_path, plan, Made(also=also))
     missing = [result for result in results(tmp_path) if not result.scored]
     kept = {result.key for result in results(tmp_path)} - {result.key for result in missing}
     good = Made()
     runner = go(tmp_path, plan, good)
     assert runner.left() == 0
     assert {made[:4] for made in good.made} == {result.key for result in missing}
-    assert {result.attempts for result in results(tmp_path) if result.key not in kept} == {4}, (
-        "earlier attempts are counted"
-    )
+    # Earlier attempts are counted.
+    assert {result.attempts for result in results(tmp_path) if result.key not in kept} == {4}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", ["quota", "auth"])
 def test_exhausted_credit_and_a_wrong_key_stop_the_run_and_keep_what_is_done(tmp_path: Path, stop: Any) -> None:
-    def also(cell: TrialSpec, result: TrialResult) -> TrialResult:
-        here = cell.key == victim
-        return replace(result, outcome=stop, reward=None, error="the server says: enough") if here else result
-
     plan = a_plan()
     victim = [planned.key for planned in plan.trials()][20]
-    trial = Made(also=also, seconds=0.001)
+    trial = Made(also=at(victim, outcome=stop, reward=None, error="the server says: enough"), seconds=0.001)
     runner = go(tmp_path, plan, trial)
     assert runner.stopped == f"{stop}: the server says: enough"
     found = {result.key for result in results(tmp_path)}
@@ -165,18 +162,12 @@ def test_exhausted_credit_and_a_wrong_key_stop_the_run_and_keep_what_is_done(tmp
 
 
 def test_a_trial_whose_agent_saw_other_skills_stops_the_run(tmp_path: Path) -> None:
-    def also(cell: TrialSpec, result: TrialResult) -> TrialResult:
-        what = "sums-work is listed and not staged"
-        return (
-            replace(result, outcome="infrastructure", error="odd", disagreement=what) if cell.key == victim else result
-        )
-
     plan = a_plan()
     victim = [planned.key for planned in plan.trials()][7]
-    runner = go(tmp_path, plan, Made(also=also))
+    what = "sums-work is listed and not staged"
+    runner = go(tmp_path, plan, Made(also=at(victim, outcome="infrastructure", error="odd", disagreement=what)))
     task, model, arm, _ = victim
-    assert runner.disagreed == f"{model}, {arm}, task {task}: sums-work is listed and not staged"
-    assert runner.stopped == runner.disagreed
+    assert runner.disagreed == f"{model}, {arm}, task {task}: {what}" == runner.stopped
     assert victim not in {result.key for result in results(tmp_path)}
     assert [event["attempt"] for event in events(tmp_path, "start") if event["key"] == list(victim)] == [1]
 
@@ -188,9 +179,8 @@ def test_a_model_that_never_comes_to_an_end_is_left_alone_and_the_others_go_on(t
 
     trial = Made(also=also)
     runner = go(tmp_path, a_plan(a_model("made:down"), a_model("made:up")), trial)
-    assert runner.down == {
-        "made:down": f"made:down did not come to an end in {OUTAGE} trials in a row: the server is gone"
-    }
+    assert list(runner.down) == ["made:down"]
+    assert f" {OUTAGE} trials" in runner.down["made:down"] and "the server is gone" in runner.down["made:down"]
     tried = [made for made in trial.made if made[1] == "made:down" and made[3] == 1]
     assert 3 * OUTAGE <= len(tried) <= 3 * OUTAGE + 9
     found = Counter(result.model for result in results(tmp_path))
@@ -214,12 +204,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 @pytest.mark.slow
 @pytest.mark.parametrize("cap", [0, 1, 40, KEYS + 10])
 def test_a_cap_on_trials_counts_every_attempt_and_a_larger_one_goes_on(tmp_path: Path, whole: bytes, cap: int) -> None:
-    also = first_fails
-    trial = Made(also=also)
+    trial, again = Made(also=first_fails), Made(also=first_fails)
     runner = go(tmp_path / "run", a_plan(), trial, runs=cap)
     assert len(trial.made) == cap
     assert (runner.capped, runner.left() > 0) == (f"the cap of {cap} trials is reached", True)
-    again = Made(also=also)
     runner = go(tmp_path / "run", a_plan(), again, runs=KEYS * 3 // 2)
     assert len(again.made) == KEYS * 3 // 2 - cap, "an attempt that failed is not made again"
     assert (runner.left(), runner.capped) == (0, "")
@@ -256,30 +244,35 @@ def test_a_recorded_end_is_a_result_though_its_process_died(tmp_path: Path) -> N
     plan = a_plan()
     go(tmp_path / "whole", plan, Made())
     go(tmp_path / "run", plan, Made())
-    lines = (the_run(tmp_path / "run") / "results.jsonl").read_bytes().splitlines(keepends=True)
-    (the_run(tmp_path / "run") / "results.jsonl").write_bytes(b"".join(lines[:9]) + lines[9][:30])
+    kept, whole = (the_run(tmp_path / name) / "results.jsonl" for name in ("run", "whole"))
+    lines = kept.read_bytes().splitlines(keepends=True)
+    kept.write_bytes(b"".join(lines[:9]) + lines[9][:30])
     trial = Made()
     assert go(tmp_path / "run", plan, trial).left() == 0
     assert trial.made == []
-    assert (the_run(tmp_path / "run") / "results.jsonl").read_bytes() == (
-        the_run(tmp_path / "whole") / "results.jsonl"
-    ).read_bytes()
+    assert kept.read_bytes() == whole.read_bytes()
 
 
-def test_an_attempt_that_is_abandoned_is_spent_and_has_no_result(tmp_path: Path) -> None:
-    trial, plan = Made(seconds=5), a_plan(a_model(price=PRICE, cap=0.25))
+def interrupted(reports: Path, plan: TrialPlan, seconds: float, words: list[bool], usd: float | None) -> TrialRunner:
+    """A run that was interrupted when three trials were under way; the words are what it answers to each time."""
+    trial = Made(seconds=seconds)
 
     async def main(runner: TrialRunner) -> None:
         running = asyncio.create_task(runner.run(3, grace=5))
         while len(trial.made) < 3:
             await asyncio.sleep(0.001)
-        assert runner.interrupt()
-        assert not runner.interrupt()
+        assert [runner.interrupt() for _ in words] == words
         await running
 
-    with open_journal(tmp_path, plan) as journal:
-        runner = TrialRunner(plan, journal, Budget(100, 1.0), trial)
+    with open_journal(reports, plan) as journal:
+        runner = TrialRunner(plan, journal, Budget(None, usd), trial)
         asyncio.run(main(runner))
+    return runner
+
+
+def test_an_attempt_that_is_abandoned_is_spent_and_has_no_result(tmp_path: Path) -> None:
+    plan = a_plan(a_model(price=PRICE, cap=0.25))
+    runner = interrupted(tmp_path, plan, 5, [True, False], 1.0)
     assert (runner.stopped, runner.budget.spent, runner.left()) == ("interrupted", 0.75, KEYS)
     assert [event["outcome"] for event in events(tmp_path, "end")] == ["cancelled"] * 3
     with open_journal(tmp_path, plan) as journal:
@@ -287,18 +280,7 @@ def test_an_attempt_that_is_abandoned_is_spent_and_has_no_result(tmp_path: Path)
 
 
 def test_trials_under_way_may_end_within_the_grace(tmp_path: Path) -> None:
-    trial, plan = Made(seconds=0.05), a_plan()
-
-    async def main(runner: TrialRunner) -> None:
-        running = asyncio.create_task(runner.run(3, grace=5))
-        while len(trial.made) < 3:
-            await asyncio.sleep(0.001)
-        runner.interrupt()
-        await running
-
-    with open_journal(tmp_path, plan) as journal:
-        runner = TrialRunner(plan, journal, Budget(None, None), trial)
-        asyncio.run(main(runner))
+    runner = interrupted(tmp_path, a_plan(), 0.05, [True], None)
     assert (runner.stopped, runner.left()) == ("interrupted", KEYS - 3)
 
 
@@ -326,12 +308,8 @@ def test_what_a_killed_process_left_where_a_trial_shall_lie_is_removed(tmp_path:
 
 
 def test_cells_hold_what_the_plan_says(tmp_path: Path) -> None:
-    trial = Made()
-    go(
-        tmp_path,
-        a_plan(tasks=TASKS[:2], arms=("control", "target", "full+hint", "placebo"), reps=1, timeout_sec=7.0),
-        trial,
-    )
+    trial, arms = Made(), ("control", "target", "full+hint", "placebo")
+    go(tmp_path, a_plan(tasks=TASKS[:2], arms=arms, reps=1, timeout_sec=7.0), trial)
     by_arm = {cell.arm.name: cell for cell in trial.cells if cell.task.id == "t01"}
     assert [copy.name for copy in by_arm["target"].skills] == ["notes-work"]
     assert by_arm["control"].prompt == by_arm["target"].prompt == "Do 1."
@@ -370,17 +348,11 @@ def test_a_damaged_result_is_none_and_is_tried_again(tmp_path: Path, name: str) 
 
 
 def test_a_changed_run_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
-    from run_made import TIME, manifest_of
-
-    from skill_health.bench.run_folder import find_place
-
     go(tmp_path, a_plan(), Made(), runs=5)
     folder = the_run(tmp_path)
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     other = manifest_of(a_plan(skills=[skill("maps-work", "Else."), *map(skill, SKILLS[1:])]))
-    with pytest.raises(
-        UsageError, match=r"not the same run: the hash of skills differs \(changed: maps-work\).*hash of staged"
-    ):
+    with pytest.raises(UsageError, match=r"hash of skills differs \(changed: maps-work\).*hash of staged"):
         find_place(str(tmp_path), other, TIME, OF_TRIALS, folder.name)
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
     assert find_place(str(tmp_path), other, TIME, kind=OF_TRIALS).stored is None, "it is a run of its own"
