@@ -15,18 +15,13 @@ from hypothesis import strategies as st
 from published_made import evaluator, grading, harbor, inspect_log, job, lines, put, row, rows, vally, waza
 
 from skill_health.core.errors import UsageError
+from skill_health.effectiveness.published import _load as published
 from skill_health.effectiveness.published._api import MOST_IN_CELL, PublishedTrial
-from skill_health.effectiveness.published._load import (
-    Conditions,
-    PublishedResults,
-    load_published,
-    named_side,
-    result_formats,
-)
+from skill_health.effectiveness.published._load import PublishedResults, load_published, named_side
 
 
 def load(path: Path, **names: tuple[str, ...]) -> PublishedResults:
-    return load_published([str(path)], Conditions(**names))
+    return load_published([str(path)], published.Conditions(**names))
 
 
 def trials(found: PublishedResults, side: str | None = None) -> list[PublishedTrial]:
@@ -58,9 +53,8 @@ def test_what_the_user_says_of_a_condition_goes_first(tmp_path: Path) -> None:
 
 
 def test_a_registry_row_is_so_many_trials(tmp_path: Path) -> None:
-    found = load(
-        put(tmp_path, "r.json", [row("a", "With Skills", 2, perfectCount=1), row("a", "No Skills", 0, trials=0)])
-    )
+    made = [row("a", "With Skills", 2, perfectCount=1), row("a", "No Skills", 0, trials=0)]
+    found = load(put(tmp_path, "r.json", made))
     assert [(trial.outcome, trial.full) for trial in trials(found)] == [("pass", True), ("pass", False), ("fail", None)]
     assert {trial.model for trial in trials(found)} == {"Loop (m)"}
     # What a count cannot say is not known, and no zero.
@@ -182,11 +176,8 @@ def test_harbor_trials_by_the_folder_of_their_job(tmp_path: Path) -> None:
     put(tmp_path, "runs/skills/b__1/result.json", harbor("b__1", 0.75))
     timed = {"exception_info": {"exception_type": "AgentTimeoutError"}}
     put(tmp_path, "runs/skills/c__1/result.json", harbor("c__1", 1.0, **timed))
-    put(
-        tmp_path,
-        "runs/skills/d__1/result.json",
-        harbor("d__1", None, exception_info={"exception_type": "RuntimeError"}),
-    )
+    broken = {"exception_info": {"exception_type": "RuntimeError"}}
+    put(tmp_path, "runs/skills/d__1/result.json", harbor("d__1", None, **broken))
     put(tmp_path, "runs/skills/no-skills__1/result.json", harbor("no-skills__1", 1.0))
     found = load(tmp_path / "runs")
     assert outcomes(found, "control") == {"fail": 1}
@@ -293,9 +284,8 @@ def test_claims_of_the_skill_evaluator(tmp_path: Path) -> None:
 
 def test_waza_with_its_baseline(tmp_path: Path) -> None:
     runs = {"a": ["passed", "failed"], "b": ["error", "passed"], "c": ["n/a"]}
-    found = load(
-        put(tmp_path, "no-skills/w.json", waza(runs, {"a": ["failed"]}, session_digest={"tools_used": ["skill"]}))
-    )
+    made = waza(runs, {"a": ["failed"]}, session_digest={"tools_used": ["skill"]})
+    found = load(put(tmp_path, "no-skills/w.json", made))
     # The baseline within the file says which side is which, whatever folder it lies in.
     assert outcomes(found, "target") == {"pass": 2, "fail": 1, "infrastructure": 1}
     (control,) = trials(found, "control")
@@ -447,13 +437,8 @@ BAD_LINES: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("bad", "message"), BAD_LINES)
 def test_a_line_of_vally_that_cannot_be_is_left_out(tmp_path: Path, bad: dict[str, Any], message: str) -> None:
-    found = load(
-        put(
-            tmp_path,
-            "skilled/results.jsonl",
-            lines([*vally("skilled", [True]), *vally("skilled", [True, True], **bad)][:2]),
-        )
-    )
+    made = [*vally("skilled", [True]), *vally("skilled", [True, True], **bad)][:2]
+    found = load(put(tmp_path, "skilled/results.jsonl", lines(made)))
     assert outcomes(found) == {"pass": 1}
     assert message in found.problems[0] and "\x1b" not in found.problems[0]
 
@@ -463,12 +448,9 @@ KEYS = [
     "summary", "skills", "skill_count", "eval_id", "skill", "config", "tasks", "run_summary", "runs", "version", "status", "eval",
     "samples", "trial_name", "task_name", "agent_info", "with_skill", "model_id", "test_id", "baseline_outcome", "name",
 ]  # fmt: skip
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
 JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.sampled_from(["", "x"]),
+    PLAIN | st.sampled_from(["", "x"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=8),
     max_leaves=20,
 )
@@ -481,7 +463,7 @@ HEADS: list[dict[str, Any] | list[Any]] = [
 def test_each_format_has_a_file_here(tmp_path: Path) -> None:
     titles = {load(put(tmp_path, f"skills/a__{at}/result.json", head)).files[0].title for at, head in enumerate(HEADS)}
     found = load(put(tmp_path, "v/baseline/results.jsonl", lines(vally("baseline", [True])))).files[0]
-    assert {*titles, found.title} == {form.TITLE for form in result_formats()}
+    assert {*titles, found.title} == {form.TITLE for form in published.result_formats()}
 
 
 @given(st.data())

@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import random
 import re
 import xml.etree.ElementTree as ElementTree
-from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -99,13 +99,12 @@ def test_ascii_takes_no_more_room() -> None:
 
 def test_the_head_says_what_the_run_was() -> None:
     page = " ".join(lines(made(simulated=True, biased=["x is biased"], sandbox="none")))
-    assert "effectiveness run 20261121T050000Z-ab12cd34" in page
-    assert "17 tasks, 3 replications, sandbox none, seed 1; 700 of 720 trials scored; 25 " in page
-    assert "*** SIMULATED: " in page
-    assert "*** NOT ISOLATED" in page
-    assert "*** BIASED: x is biased" in page
-    assert "preliminary: agent-0:maker:model-0, agent-1:maker:model-1: only 12 tasks" in page
-    assert "intention to treat" in page
+    for said in (
+        "effectiveness run 20261121T050000Z-ab12cd34", "*** SIMULATED: ", "*** NOT ISOLATED", "*** BIASED: x is biased",
+        "17 tasks, 3 replications, sandbox none, seed 1; 700 of 720 trials scored; 25 ", "intention to treat",
+        "preliminary: agent-0:maker:model-0, agent-1:maker:model-1: only 12 tasks",
+    ):  # fmt: skip
+        assert said in page
     calm = " ".join(lines(made_up()))
     assert not any(word in calm for word in ("SIMULATED", "BIASED", "NOT ISOLATED"))
 
@@ -161,10 +160,8 @@ def test_every_contrast_and_skill_has_a_row_with_interval_and_n() -> None:
     page = lines(real())
     (model,) = real()["models"]
     plotted = [line for line in section(page, "Effect") if " n " in line]
-    assert [line.split("  ")[1].strip() for line in plotted] == [
-        f"{each['arm']} - {each['against']}" for each in model["contrasts"]
-    ]
     for line, each in zip(plotted, model["contrasts"], strict=True):
+        assert line.split("  ")[1].strip() == f"{each['arm']} - {each['against']}"
         assert line.endswith(f"{points(convert_record(each['delta'], FullFigure))} n {each['tasks']}")
     skills = [line for line in section(page, "Skills, target") if " n " in line]
     assert {line.split()[0] for line in skills} == {skill["skill"] for skill in model["skills"]}
@@ -199,14 +196,10 @@ def test_no_model_no_trial_no_task() -> None:
     assert "0 of 315 trials scored" in page
 
 
-@given(
-    st.lists(
-        st.tuples(*(st.floats(-1, 1, allow_nan=False) for _ in range(3)), st.booleans(), st.booleans()),
-        min_size=1,
-        max_size=6,
-    ),
-    st.integers(40, 200),
-)
+BARS = st.tuples(*[st.floats(-1, 1, allow_nan=False)] * 3, st.booleans(), st.booleans())
+
+
+@given(st.lists(BARS, min_size=1, max_size=6), st.integers(40, 200))
 def test_a_bar_shows_the_side_that_it_is_on(found: list[tuple[float, float, float, bool, bool]], width: int) -> None:
     rows = []
     for one, two, three, sure, known in found:
@@ -243,9 +236,8 @@ def test_csv_has_a_row_for_every_contrast_and_numbers_that_stay_numbers() -> Non
     assert float(first["value"]) == model["contrasts"][0]["delta"]["value"]
     assert float(first["low"]) < float(first["value"]) < float(first["high"])
     assert (first["n"], first["verdict"], first["correction"]) == ("15", "helps", "holm")
-    assert Counter(row["part"] for row in found)["skill"] == sum(
-        len(skill["contrasts"]) + 1 for skill in model["skills"]
-    )
+    of_skills = sum(len(skill["contrasts"]) + 1 for skill in model["skills"])
+    assert [row["part"] for row in found].count("skill") == of_skills
     untestable = [row for row in found if row["testable"] == "0"]
     assert untestable and all(row["sign_flip_p"] == "" and row["note"] for row in untestable)
 
@@ -279,15 +271,11 @@ def test_junit_counts_what_it_holds() -> None:
         assert [(case.get("name"), case.get("classname")) for case in cases] == pairs
         counted = {word: sum(case.find(word) is not None for case in cases) for word in ("failure", "skipped", "error")}
         assert (suite.get("tests"), suite.get("errors")) == (str(len(cases)), "0")
-        assert {
-            "failure": int(suite.get("failures", "")), "skipped": int(suite.get("skipped", "")), "error": 0,
-        } == counted  # fmt: skip
-        wanted = [
-            (task["arms"][arm]["n"], task["arms"][arm]["passes"]) for task in model["tasks"] for arm in task["arms"]
-        ]
-        for case, (n, passes) in zip(cases, wanted, strict=True):
-            assert (case.find("skipped") is not None) == (n == 0)
-            assert (case.find("failure") is not None) == (n > passes)
+        told = {"failure": suite.get("failures"), "skipped": suite.get("skipped"), "error": "0"}
+        assert told == {word: str(count) for word, count in counted.items()}
+        for case, arm in zip(cases, (arm for task in model["tasks"] for arm in task["arms"].values()), strict=True):
+            assert (case.find("skipped") is not None) == (arm["n"] == 0)
+            assert (case.find("failure") is not None) == (arm["n"] > arm["passes"])
 
 
 def test_markdown_holds_every_part() -> None:
@@ -307,8 +295,6 @@ def test_markdown_holds_every_part() -> None:
 
 
 def test_no_p_value_stands_beside_what_is_not_testable() -> None:
-    import random
-
     few = contrast(random.Random(1), "target", "control", 3, "primary")
     assert not few["testable"]
     few |= {"sign_flip_p": 0.01, "wilcoxon_p": 0.01, "p_adjusted": 0.01}
@@ -347,9 +333,8 @@ def test_the_command_rebuilds_a_run_from_its_manifest_and_results(
     assert json.loads(call("report", "last", "--format", "json").stdout) == built
     assert call("report", "--format", "md").stdout == markdown.render(typed_report(built))
     assert call("report", "--format", "csv", "--what", "trials").stdout == csv_.trials(last.results)
-    assert call("report", "--format", "csv", "--what", "arms").stdout == csv_.render(
-        typed_report(built), RenderOptions(table="arms")
-    )
+    arms = csv_.render(typed_report(built), RenderOptions(table="arms"))
+    assert call("report", "--format", "csv", "--what", "arms").stdout == arms
     assert call("report", "--format", "junit").stdout == junit.render(typed_report(built))
     with pytest.raises(Exception, match="there is no run 'nowhere'"):
         call("report", "nowhere")

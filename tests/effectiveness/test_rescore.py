@@ -44,9 +44,8 @@ pytestmark = pytest.mark.usefixtures("folder")
 FIRST = "test -f out.txt"
 SECOND = 'grep -q 3 out.txt && grep -q "all done" "$FINAL_MESSAGE" && test ! -e .agents && echo \'{"reward": 0.5}\' > "$VERIFIER_DIR/reward.json"'
 RUN = typed(frozen())
-RIGHT, WRONG, LATE, LOST = (
-    "echo 3 > out.txt; echo all done", "echo 4 > out.txt", "echo 3 > out.txt; echo all done; sleep 9", "true",
-)  # fmt: skip
+RIGHT, WRONG, LOST = "echo 3 > out.txt; echo all done", "echo 4 > out.txt", "true"
+LATE = f"{RIGHT}; sleep 9"
 
 
 KEPT: list[Path] = []
@@ -78,10 +77,8 @@ def made(
             result = TRIED[text][1]
             shutil.copytree(TRIED[text][0], place, symlinks=True)
         else:
-            what = cell(
-                a_task(tmp_path, check), agent(text), sandbox, [skill("alpha")], limits=SandboxLimits(timeout_sec=0.4)
-            )
-            result = asyncio.run(run_trial(what, str(place)))
+            of = {"skills": [skill("alpha")], "limits": SandboxLimits(timeout_sec=0.4)}
+            result = asyncio.run(run_trial(cell(a_task(tmp_path, check), agent(text), sandbox, **of), str(place)))
             if usual:
                 TRIED[text] = (shutil.copytree(place, KEPT[0] / str(len(TRIED)), symlinks=True), result)
         results.append(replace(result, replication=number, folder=f"trials/t{number}"))
@@ -223,9 +220,8 @@ def test_workspaces_that_attack(tmp_path: Path) -> None:
     """What an agent left is as hostile as it was: nothing is written through its links."""
     aim = tmp_path / "aim"
     aim.mkdir()
-    run, results = made(
-        tmp_path, f"ln -s {aim} .runner; ln -s {aim} d; rm -r .agents; ln -s {aim} .agents; echo 3 > out.txt"
-    )
+    links = f"ln -s {aim} .runner; ln -s {aim} d; rm -r .agents; ln -s {aim} .agents"
+    run, results = made(tmp_path, f"{links}; echo 3 > out.txt")
     assert again(run, results, a_task(tmp_path, f"{FIRST}; true # .runner"))[0].word in ("same", "changed")
     assert list(aim.iterdir()) == []
 
@@ -237,9 +233,8 @@ def test_results_are_replaced(tmp_path: Path) -> None:
     replace_results(run, RUN, trials)
     assert load_result_records(str(run), TrialResult) == tuple(trial.after for trial in trials)
     verdict = record(Path(run, "trials/t1"), "verdict.json")
-    assert (verdict["outcome"], verdict["imposed"], verdict["verifier_digest"]) == (
-        "fail", "", trials[1].verifier_digest,
-    )  # fmt: skip
+    assert (verdict["outcome"], verdict["imposed"]) == ("fail", "")
+    assert verdict["verifier_digest"] == trials[1].verifier_digest
     assert record(Path(run, "trials/t0"), "verifier/reward.json") == {"reward": 0.5}
     # Once more, nothing is left to change.
     later = again(run, [trial.after for trial in trials], a_task(tmp_path, SECOND))
@@ -253,14 +248,9 @@ def test_what_is_said(tmp_path: Path) -> None:
     odd = replace(results[0], task_id="t\x1b[2J", folder="")
     trials = [*again(run, results, a_task(tmp_path, SECOND)), *again(run, [odd], None)]
     text = as_text(trials, written=False)
-    assert (
-        "t1, script, target, replication 1: outcome pass -> fail; reward 1 -> 0; the verifier is another one\n" in text
-    )
+    assert "t1, script, target, replication 1: outcome pass -> fail; reward 1 -> 0; " in text
     assert "left out, 1: its task is not among those that were read\n" in text and "\x1b" not in text
-    assert (
-        "2 of 3 trials verified again: 0 as they were, 2 changed\nnothing was written: --write replaces the results\n"
-        in text
-    )
+    assert "2 of 3 trials verified again: 0 as they were, 2 changed\nnothing was written" in text
     assert "the results were replaced" in as_text(trials, written=True)
     assert json.loads(json.dumps(as_json(trials, False)))["trials"][1]["after"] == {"outcome": "fail", "reward": 0.0}
 
@@ -272,11 +262,8 @@ def test_the_manifest_names_the_verifiers_that_judged(tmp_path: Path) -> None:
     old, now = a_task(tmp_path, FIRST), a_task(tmp_path, SECOND)
     assert old.verifier and now.verifier
     first, second = RUN.tasks[:2]
-    tasks = (
-        structs.replace(first, id="t1", verifier_digest=old.verifier.digest),
-        structs.replace(second, verifier_digest="x"),
-    )
-    before = structs.replace(RUN, tasks=tasks)
+    first = structs.replace(first, id="t1", verifier_digest=old.verifier.digest)
+    before = structs.replace(RUN, tasks=(first, structs.replace(second, verifier_digest="x")))
     trials = again(run, results, now)
     assert [trial.word for trial in trials] == ["changed", "same", "skipped"]
     after = verified_now(before, trials)
@@ -308,6 +295,10 @@ def collection(root: Path) -> Path:
     return root
 
 
+def invoke(*words: str) -> Any:
+    return CliRunner().invoke(command, words, standalone_mode=False)
+
+
 @pytest.mark.slow
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = collection(tmp_path / "c")
@@ -318,9 +309,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.move(f"{run}/trials", place / "trials")
 
     def call(*words: str) -> Any:
-        return CliRunner().invoke(
-            command, ["rescore", *words, "--sandbox", "none", "--out", str(reports)], standalone_mode=False
-        )
+        return invoke("rescore", *words, "--sandbox", "none", "--out", str(reports))
 
     ended = call("last", "--tasks", "tasks")
     assert (ended.return_value, ended.exception) == (0, None)
@@ -328,10 +317,8 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / "tasks/one/verify.sh").write_text("test ! -f out.txt\n")
     before = (place / "results.jsonl").read_bytes()
     ended = call(str(place), "--tasks", "tasks/one", "--format", "json")
-    assert ended.return_value == 1 and [trial["word"] for trial in json.loads(ended.output)["trials"]] == [
-        "changed",
-        "changed",
-    ]
+    assert ended.return_value == 1
+    assert [trial["word"] for trial in json.loads(ended.output)["trials"]] == ["changed"] * 2
     assert (place / "results.jsonl").read_bytes() == before
     ended = call(str(place), "--tasks", "tasks", "--write", "--concurrency", "1")
     assert ended.return_value == 1
@@ -347,16 +334,13 @@ def test_a_run_and_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     # What empty files pass is refused before any trial.
     (root / "tasks/one/verify.sh").write_text("grep -qx 3 out.txt\n")
     monkeypatch.chdir(root)
-    words = [
-        "run", "tasks", "--agents", "scripted:base=0,target=1", "--arms", "control,target", "--reps", "2",
-        "--sandbox", "none",
-    ]  # fmt: skip
-    ended = CliRunner().invoke(command, [*words, "--quiet"], standalone_mode=False)
+    words = "run tasks --agents scripted:base=0,target=1 --arms control,target --reps 2 --sandbox none --quiet".split()
+    ended = invoke(*words)
     assert ended.exception is None, ended.output
     place = next((root / "reports" / "effectiveness").iterdir())
     then = json.loads((place / "report.json").read_text())
     (root / "tasks/one/verify.sh").write_text("false\n")
-    ended = CliRunner().invoke(command, ["rescore", "last", "--sandbox", "none", "--write"], standalone_mode=False)
+    ended = invoke("rescore", "last", "--sandbox", "none", "--write")
     assert (ended.return_value, ended.exception) == (1, None), ended.output
     now = json.loads((place / "report.json").read_text())
     lines = [json.loads(line) for line in (root / "reports" / HISTORY).read_text().splitlines()]

@@ -116,10 +116,8 @@ def test_chances_are_shares_and_average_to_what_was_asked_for(
         assert all(0 <= value <= 1 for value in found)
         # The standard deviation of a chance is at most sqrt(p (1 - p)).
         expected = min(1.0, max(0.0, share))
-        assert (
-            abs(math.fsum(found) / len(found) - expected)
-            <= 5 * math.sqrt(expected * (1 - expected) / len(found)) + 1e-6
-        )
+        away = 5 * math.sqrt(expected * (1 - expected) / len(found)) + 1e-6
+        assert abs(math.fsum(found) / len(found) - expected) <= away
 
 
 def test_a_hard_task_is_hard_in_every_arm() -> None:
@@ -129,19 +127,15 @@ def test_a_hard_task_is_hard_in_every_arm() -> None:
         sorted(tasks, key=lambda task: chance(plan, task, ("tidy",), parse_arm(arm))) for arm in ("control", "target")
     ]
     assert orders[0] == orders[1]
-    gains = [
-        chance(plan, task, ("tidy",), parse_arm("target")) - chance(plan, task, "tidy", parse_arm("control"))
-        for task in tasks
-    ]
-    assert min(gains) > 0
+    with_it, without = parse_arm("target"), parse_arm("control")
+    assert all(chance(plan, task, ("tidy",), with_it) > chance(plan, task, "tidy", without) for task in tasks)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spread", [0.0, 3.0])
 def test_frequencies_are_the_effects(spread: float) -> None:
-    plan = parse_plan(
-        f"seed=11,base=0.4,target=0.25,negative=-0.1,spread={spread},invoke=0.8,stray=0.1,fail=0.05,hang=0.1"
-    )
+    rates = "base=0.4,target=0.25,negative=-0.1,invoke=0.8,stray=0.1,fail=0.05,hang=0.1"
+    plan = parse_plan(f"seed=11,{rates},spread={spread}")
     tasks, reps = range(400), range(3)
     expected = {"control": (0.4, 0.0), "target": (0.65, 0.8), "negative": (0.3, 0.1)}
     for arm, (share, opened) in expected.items():
@@ -316,14 +310,10 @@ EVENTS = st.dictionaries(
 
 
 @pytest.mark.slow
-@given(
-    st.lists(EVENTS.map(lambda event: json.dumps(event).encode()) | st.binary(max_size=30), max_size=8), st.booleans()
-)
+@given(st.lists(EVENTS.map(lambda it: json.dumps(it).encode()) | st.binary(max_size=30), max_size=8), st.booleans())
 def test_no_stream_breaks_the_reader(lines: list[bytes], stopped: bool) -> None:
-    with_job = ProgramOutput(
-        None if stopped else 3, b"\n".join(lines), b"\xff\nlast words", "output" if stopped else ""
-    )
-    reading = read(with_job, JOB)
+    code, why = (None, "output") if stopped else (3, "")
+    reading = read(ProgramOutput(code, b"\n".join(lines), b"\xff\nlast words", why), JOB)
     assert reading.failure in ("", "infrastructure", "quota", "auth", "refusal")
     assert all(isinstance(step.message, str) for step in reading.steps)
     ended = any(_event(line) == "end" for line in lines)

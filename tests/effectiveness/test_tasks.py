@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import posixpath
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from skill_health.core.errors import UsageError
 from skill_health.effectiveness.tasks import _folder
 from skill_health.effectiveness.tasks._api import Task, is_safe_id
 from skill_health.effectiveness.tasks._folder import Folder, RefusedFile, is_inside
-from skill_health.effectiveness.tasks._load import LoadedTasks, eval_formats, formats, load_tasks, task_above
+from skill_health.effectiveness.tasks._load import LoadedTasks, load_tasks, task_above
 from skill_health.effectiveness.tasks._scripts import default_value, replace_places, script_blockers
 from skill_health.effectiveness.tasks.skillsbench import load as load_skillsbench
 
@@ -122,11 +123,6 @@ def changed(files: Files, **changes: str | bytes | None) -> dict[str, str | byte
     return {key: value for key, value in {**files, **named}.items() if value is not None}
 
 
-def test_the_loaders_are_found() -> None:
-    assert [name for name, _ in formats()] == ["harbor", "plan_directory", "skillsbench"]
-    assert {"skill_evals", "trigger_sets", "uipath", "waza"} < {name for name, _ in eval_formats()}
-
-
 def test_a_plan_directory(tmp_path: Path) -> None:
     task = one(tmp_path, changed(PLAN, verifier__help_0py="pass\n", starting____pycache____x_0pyc=b"\0"))
     assert (task.id, task.slug, task.path, task.format) == ("t1", "sum-it", "tasks/one", "plan_directory")
@@ -203,13 +199,13 @@ def test_a_skillsbench_task(table: str, legacy: bool, tmp_path: Path) -> None:
 
 
 def test_a_skillsbench_task_is_for_all_skills_that_it_brings(tmp_path: Path) -> None:
-    text = str(BENCH["task.md"]).replace("  target_skill: sums\n", "")
-    assert one(tmp_path / "a", {**BENCH, "task.md": text}).target_name == "sums"
+    files = bench("  target_skill: sums\n", "")
+    assert one(tmp_path / "a", files).target_name == "sums"
     # By the name that it gives itself, as the collection knows it, whatever its folder is called.
     more = "---\nname: more\ndescription: Adds more.\n---\n# More\n"
-    two = one(tmp_path / "b", {**BENCH, "task.md": text, "environment/skills/more_sums/SKILL.md": more})
+    two = one(tmp_path / "b", {**files, "environment/skills/more_sums/SKILL.md": more})
     assert (two.target_skills, two.target_name, two.blockers) == (("more", "sums"), "more + sums", ())
-    none = one(tmp_path / "c", {key: value for key, value in BENCH.items() if "skills" not in key} | {"task.md": text})
+    none = one(tmp_path / "c", {key: value for key, value in files.items() if "skills" not in key})
     assert none.target_skills is None and none.blockers
 
 
@@ -218,33 +214,28 @@ def test_where_an_image_would_have_the_skills(tmp_path: Path) -> None:
         "FROM ubuntu:24.04", "COPY skills /root/.claude/skills", "WORKDIR /srv", "WORKDIR app", "COPY --chown=1 in.txt ./skills/sums lib/",
         "COPY --from=other skills /x", "COPY ../skills /up", "COPY skills/gone /gone",
     )  # fmt: skip
-    files = {**BENCH, "environment/Dockerfile": "\n".join(lines)}
-    write(tmp_path / "one", files)
-    (task,) = load_tasks([str(tmp_path / "one")]).tasks
+    task = one(tmp_path, {**BENCH, "environment/Dockerfile": "\n".join(lines)})
     assert task.contained is not None and task.contained.recipe is not None
     assert task.contained.recipe.skill_places == (("skills", "/root/.claude/skills"), ("skills/sums", "/srv/app/lib"))
-
-
-def test_a_task_toml_of_before_version_1(tmp_path: Path) -> None:
-    text = str(HARBOR["task.toml"]).replace('schema_version = "1.4"', 'version = "0.0"')
-    assert one(tmp_path, {**HARBOR, "task.toml": text}).format == "harbor"
 
 
 @pytest.mark.parametrize("key", ["schema_version", "version"])
 def test_schema_versions(key: str, tmp_path: Path) -> None:
     for version in ('"1.3"', "1.3", "1.9", "1"):
-        text = str(BENCH["task.md"]).replace('schema_version: "1.3"', f"{key}: {version}")
-        assert one(tmp_path, {**BENCH, "task.md": text}), version
+        assert one(tmp_path, bench('schema_version: "1.3"', f"{key}: {version}")), version
+    text = str(HARBOR["task.toml"]).replace('schema_version = "1.4"', 'version = "0.0"')
+    assert one(tmp_path, {**HARBOR, "task.toml": text}, "tasks/two").format == "harbor"
 
 
-def test_a_byte_order_mark_hides_no_frontmatter(tmp_path: Path) -> None:
-    text = "\ufeff" + str(BENCH["task.md"]).replace("\n", "\r\n")
-    assert one(tmp_path, {**BENCH, "task.md": text}).prompt.startswith("Add up the numbers in `./in.txt`")
-
-
-def test_a_prefix_stands_before_the_prompt(tmp_path: Path) -> None:
-    text = str(BENCH["task.md"]).replace("agent:\n", "agent:\n  prompt_prefix: Be brief.\n")
-    assert one(tmp_path, {**BENCH, "task.md": text}).prompt.startswith("Be brief.\n\nAdd up")
+@pytest.mark.parametrize(("old", "new", "start"), [
+    ("---", "\ufeff---", "Add up the numbers in `./in.txt`"),
+    ("agent:\n", "agent:\n  prompt_prefix: Be brief.\n", "Be brief.\n\nAdd up"),
+])  # fmt: skip
+def test_what_a_prompt_begins_with(old: str, new: str, start: str, tmp_path: Path) -> None:
+    files = bench(old, new)
+    assert one(tmp_path / "unix", files).prompt.startswith(start)
+    windows = {**files, "task.md": str(files["task.md"]).replace("\n", "\r\n")}
+    assert one(tmp_path / "windows", windows).prompt.startswith(start)
 
 
 def test_a_harbor_task(tmp_path: Path) -> None:
@@ -401,7 +392,6 @@ def evals(**item: object) -> dict[str, str | bytes]:
     (changed(PLAN, verify_0sh=None), "verify.sh:1", f"{MISSING}: nothing"),
     (bench("environment:", "sandbox: {}\nenvironment:"), "task.md:12", "'sandbox' and 'environment' are two spellings"),
     (bench("agent:", "oracle: {}\nsolution: {}\nagent:"), "task.md:8", "'oracle' and 'solution' are two spellings"),
-    (bench("agent:", "agents:"), "task.md:7", "'agents' is not a key of a task.md"),
     (bench("agent:", "colour: red\nagent:"), "task.md:7", "'colour' is not a key of a task.md of schema 1.3"),
     (bench('"1.3"', '"2.0"'), "task.md:2", "schema version '2.0' is not known"),
     (bench("timeout_sec: 300", "timeout_sec: soon"), "task.md:8", "agent.timeout_sec must be a number"),
@@ -417,14 +407,12 @@ def evals(**item: object) -> dict[str, str | bytes]:
     (harbor(environment="cpus = 3"), "task.toml:18", "not TOML: Cannot overwrite a value"),
     ({**HARBOR, "task.toml": '[verifier]\ntimeout_sec = "x"\n'}, "task.toml:2", "verifier.timeout_sec must be a number"),
     ({**HARBOR, "task.toml": 'a = 1\nschema_version = "2.0"\n'}, "task.toml:2", "schema version '2.0' is not known"),
-    ({**HARBOR, "task.toml": "a = \n"}, "task.toml:1", "not TOML: Invalid value"),
     (changed(HARBOR, instruction_0md=None), "instruction.md:1", MISSING),
     (changed(HARBOR, tests__test_0sh=None), "tests/test.sh:1", MISSING),
     (evals(prompt=""), "evals/evals.json:4", NO_PROMPT),
     (evals(files=["../../etc/passwd"]), "evals/evals.json:4", ELSEWHERE),
     (evals(files=["/etc/passwd"]), "evals/evals.json:4", ELSEWHERE),
     (evals(files=["evals/none.csv"]), "evals/evals.json:4", "is missing"),
-    ({**evals(), "evals/evals.json": '{"evals": [\n {"id": 1}]}'}, "evals/evals.json:2", NO_PROMPT),
     ({**evals(), "evals/evals.json": '{"evals": [\n\n 2]}'}, "evals/evals.json:3", NO_PROMPT),
     ({**evals(), "evals/evals.json": '{"evals": {}}'}, "evals/evals.json:1", "is a list"),
     ({**evals(), "evals/evals.json": '{"evals": [\n1,]}'}, "evals/evals.json:2", "not JSON"),
@@ -462,14 +450,9 @@ def link(path: Path, target: Path | str) -> None:
 def test_links_are_refused_wherever_they_lead(name: str, tmp_path: Path) -> None:
     outside = write(tmp_path / "outside", {"secret.txt": "secret"})
     folder = write(tmp_path / "tasks/one", PLAN)
-    target = folder / name
-    if target.is_dir():
-        for path in sorted(target.rglob("*"), reverse=True):
-            path.unlink()
-        target.rmdir()
-        link(target, outside)
-    else:
-        link(target, outside if name.endswith("deep") else outside / "secret.txt")
+    whole = name in ("starting", "starting/deep", "oracle")
+    shutil.rmtree(folder / name, ignore_errors=True)
+    link(folder / name, outside if whole else outside / "secret.txt")
     loaded = load_tasks([str(folder)], str(tmp_path))
     assert loaded.tasks == ()
     (problem,) = loaded.problems
@@ -491,7 +474,6 @@ def test_hostile_starting_files(kind: str, tmp_path: Path, monkeypatch: pytest.M
     start = folder / "starting"
     expected = {
         "fifo": "regular file", "huge": "larger than", "many": "the folder is too large", "deep": "folders more than",
-        "control": "characters that names of files", "not-utf8": "characters",
     }  # fmt: skip
     if kind == "fifo":
         os.mkfifo(start / "pipe")
@@ -508,14 +490,12 @@ def test_hostile_starting_files(kind: str, tmp_path: Path, monkeypatch: pytest.M
     else:
         (Path(os.fsdecode(os.fsencode(start) + b"/\xff.txt"))).write_bytes(b"")
     (problem,) = load_tasks([str(folder)], str(tmp_path)).problems
-    assert expected[kind] in problem.message
+    assert expected.get(kind, "characters") in problem.message
 
 
 def test_a_huge_prompt_is_refused(tmp_path: Path) -> None:
     (problem,) = load(tmp_path, changed(PLAN, task_0md="a" * (_folder.MAX_TEXT + 1))).problems
-    assert (problem.path, problem.message) == (
-        "tasks/one/task.md", "larger than 1 MiB, which is the limit for this file of a task",
-    )  # fmt: skip
+    assert problem.path == "tasks/one/task.md" and problem.message.startswith("larger than 1 MiB")
 
 
 def test_a_yaml_bomb_ends_soon(tmp_path: Path) -> None:

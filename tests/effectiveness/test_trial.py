@@ -37,21 +37,30 @@ from skill_health.bench.prices import Rates, TieredPrice
 from skill_health.core.errors import AbortedError
 from skill_health.documents._record import TokenUsage, convert_record, record_values
 from skill_health.documents.effect_result import SCORED, TrialResult
-from skill_health.effectiveness.agents._api import ProgramOutput, StreamReading, ToolUse, TrajectoryStep
+from skill_health.effectiveness.agents._api import Command, ProgramOutput, StreamReading, ToolUse, TrajectoryStep
 from skill_health.effectiveness.gateway._api import GatewayTrace
 from skill_health.effectiveness.run.probes import Probe, problems, run_probe
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.tasks._api import script
+from skill_health.effectiveness.tasks._folder import File
+from skill_health.effectiveness.trial.agent_run import timeout_of
 from skill_health.effectiveness.trial.outcome import ending, numbers, outcome_of
 from skill_health.effectiveness.trial.rewards import VerifierResult
 from skill_health.effectiveness.trial.trial import run_trial
 
 pytestmark = pytest.mark.usefixtures("folder")
 
-BOTH = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
-SLOW = pytest.mark.parametrize("sandbox", ["bubblewrap", pytest.param("none", marks=pytest.mark.slow)])
+BOTH = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"], indirect=True)
+NO_CHECK = verifier("exit 0")
 PRICE = TieredPrice((Rates(1.0, 2.0, 0.5, 1.0),))
 OTHERS = "beside skills of the run, {} are listed in one arm and not in another"
+
+
+@pytest.fixture
+def sandbox(request: pytest.FixtureRequest) -> str:
+    if request.param == "bubblewrap":
+        needs_bubblewrap()
+    return str(request.param)
 
 
 # --- The whole -------------------------------------------------------------------------------------------------------
@@ -110,7 +119,7 @@ def test_an_earlier_attempt_is_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@SLOW
+@BOTH
 def test_the_verifier_sees_the_same_in_every_arm(tmp_path: Path, sandbox: str) -> None:
     shown = []
     for skills in ([], [skill("alpha")], [skill("alpha"), skill("beta")]):
@@ -124,14 +133,13 @@ def test_the_verifier_sees_the_same_in_every_arm(tmp_path: Path, sandbox: str) -
 @pytest.mark.slow
 def test_files_of_the_agent_lie_below_its_home(tmp_path: Path) -> None:
     from skill_health.effectiveness.agents._api import Command
-    from skill_health.effectiveness.tasks._folder import File
 
     def command(job: Any) -> Command:
         files = (File(".tool/config.json", b"{}"), File(".tool/run", b"#!/bin/sh\necho ran; cat", True))
         return Command((f"{job.home}/.tool/run",), files=files, stdin=b"from the input")
 
     needs_bubblewrap()
-    result, place = run(tmp_path, cell(task(tmp_path, verifier("exit 0")), agent("", command=command)))
+    result, place = run(tmp_path, cell(task(tmp_path, NO_CHECK), agent("", command=command)))
     assert (result.outcome, (place / "stream.out").read_text()) == ("pass", "ran\nfrom the input")
 
 
@@ -140,13 +148,9 @@ def test_files_of_the_agent_lie_below_its_home(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_program_that_is_not_there(tmp_path: Path) -> None:
-    from skill_health.effectiveness.agents._api import Command
-
     for words in (("/nowhere/agent",), ("no-such-agent",)):
-        what = cell(
-            task(tmp_path, verifier("exit 0")), agent("", command=lambda job, words=words: Command(words)), "none"
-        )
-        result, place = run(tmp_path, what)
+        missing = agent("", command=lambda job, words=words: Command(words))
+        result, place = run(tmp_path, cell(task(tmp_path, NO_CHECK), missing, "none"))
         assert result.outcome == "infrastructure" and "cannot be started: No such file" in result.error
         assert (result.exit_code, result.reward, result.usage, result.tool_calls) == (None, None, TokenUsage(), None)
         assert record(place, "verdict.json")["imposed"] == "infrastructure"
@@ -160,8 +164,6 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
 ])  # fmt: skip
 def test_work_that_keeps_its_verifier_from_the_end(tmp_path: Path, work: str, error: str, sandbox: str) -> None:
     """The check has seen this verifier end by itself, so the work that it runs is to blame."""
-    if sandbox == "bubblewrap":
-        needs_bubblewrap()
     made = task(tmp_path, verifier("bash work.sh; true", timeout_sec=1.0))
     result, place = run(tmp_path, cell(made, agent(f"echo '{work}' > work.sh"), sandbox))
     assert (result.outcome, result.reward, result.error) == ("fail", 0.0, "")
@@ -199,13 +201,13 @@ def test_a_module_that_stumbles(tmp_path: Path) -> None:
     def read(output: ProgramOutput, job: Any) -> StreamReading:
         raise KeyError("x")
 
-    result, _ = run(tmp_path, cell(task(tmp_path, verifier("exit 0")), agent("true", read=read), "none"))
+    result, _ = run(tmp_path, cell(task(tmp_path, NO_CHECK), agent("true", read=read), "none"))
     assert (result.outcome, result.error) == ("infrastructure", "KeyError while the agent's output was read")
 
 
 def test_a_staging_that_is_not_the_plan(tmp_path: Path) -> None:
     wrong = replace(skill("alpha"), digest="0" * 32)
-    result, place = run(tmp_path, cell(task(tmp_path, verifier("exit 0")), agent("echo started"), "none", [wrong]))
+    result, place = run(tmp_path, cell(task(tmp_path, NO_CHECK), agent("echo started"), "none", [wrong]))
     assert result.outcome == "infrastructure" and result.disagreement
     assert not (place / "stream.out").exists()
 
@@ -217,21 +219,14 @@ def test_a_staging_that_is_not_the_plan(tmp_path: Path) -> None:
     ("alpha init", ("other",), OTHERS.format("init, other")),
 ])  # fmt: skip
 def test_each_trial_compares_again(tmp_path: Path, said: str, expected: tuple[str, ...] | None, wrong: str) -> None:
-    skills = [skill("alpha")]
-    result, _ = tried(
-        tmp_path,
-        f"echo '@listed {said}'",
-        "none",
-        skills=skills,
-        collection={"alpha": "a", "beta": "b"},
-        expected=expected,
-    )
+    of = {"skills": [skill("alpha")], "collection": {"alpha": "a", "beta": "b"}, "expected": expected}
+    result, _ = tried(tmp_path, f"echo '@listed {said}'", "none", **of)
     assert result.outcome == ("infrastructure" if wrong else "pass")
     assert (result.disagreement or "") == wrong
 
 
 def test_temporary_folder_in_the_collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = task(tmp_path, verifier("exit 0"))
+    made = task(tmp_path, NO_CHECK)
     inside = Path(made.folder) / "tmp"
     inside.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(inside))
@@ -242,7 +237,7 @@ def test_temporary_folder_in_the_collection(tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.slow
 def test_reports_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "reports").write_text("a file")
-    made = cell(task(tmp_path, verifier("exit 0")), agent("true"), "none")
+    made = cell(task(tmp_path, NO_CHECK), agent("true"), "none")
     with pytest.raises(AbortedError, match="cannot write"):
         asyncio.run(run_trial(made, str(tmp_path / "reports" / "trials" / "one")))
 
@@ -250,10 +245,8 @@ def test_reports_that_cannot_be_written(tmp_path: Path) -> None:
 @pytest.mark.slow
 @BOTH
 def test_cancellation(tmp_path: Path, sandbox: str) -> None:
-    if sandbox == "bubblewrap":
-        needs_bubblewrap()
     word = f"4{os.getpid()}.{sandbox[0] == 'b':d}"
-    made = cell(task(tmp_path, verifier("exit 0")), agent(f"(setsid sleep {word} &); sleep {word}"), sandbox)
+    made = cell(task(tmp_path, NO_CHECK), agent(f"(setsid sleep {word} &); sleep {word}"), sandbox)
     place = tmp_path / "reports" / "one"
     place.parent.mkdir()
 
@@ -275,28 +268,14 @@ def test_cancellation(tmp_path: Path, sandbox: str) -> None:
 @pytest.mark.slow
 @BOTH
 def test_the_model_is_reached_through_the_gateway_alone(tmp_path: Path, sandbox: str) -> None:
-    if sandbox == "bubblewrap":
-        needs_bubblewrap()
     text = "ask('one'); ask('two'); print(os.environ['MODEL_KEY'], open('in.txt').read()); open('key', 'w').write(os.environ['MODEL_KEY'])"
-    skills = [skill("alpha", "Adds up columns of numbers")]
-    made = cell(
-        task(tmp_path, verifier("exit 0")),
-        asking(text),
-        sandbox,
-        skills,
-        price=PRICE,
-        collection={"alpha": "x", "beta": "B things"},
-    )
+    of = {"price": PRICE, "collection": {"alpha": "x", "beta": "B things"}}
+    made = cell(task(tmp_path, NO_CHECK), asking(text), sandbox, [skill("alpha", "Adds up columns of numbers")], **of)
     with AgentServer(Play()) as server:
         result, place = run(tmp_path, with_model(made, server))
         usage = server.usage()
-        keys = {
-            value
-            for request in server.requests
-            for name, value in request.headers.items()
-            if name.lower() == "authorization"
-        }
-        assert keys == {f"Bearer {KEY}"}
+        sent = [{name.lower(): value for name, value in request.headers.items()} for request in server.requests]
+        assert {each["authorization"] for each in sent} == {f"Bearer {KEY}"}
     assert result.outcome == "pass"
     assert asdict(replace(usage, cache_write_tokens=None)) == msgspec.structs.asdict(result.usage)
     assert (result.usage_source, result.cost_source) == ("gateway", "gateway")
@@ -311,9 +290,7 @@ def test_the_model_is_reached_through_the_gateway_alone(tmp_path: Path, sandbox:
 @pytest.mark.slow
 def test_a_foreign_skill_stops_the_run(tmp_path: Path) -> None:
     """A user's own skill that gets into the control is seen in the request, whatever the agent says."""
-    made = cell(
-        task(tmp_path, verifier("exit 0")), asking("found.append('beta: B things'); ask('x'); ask('y')"), "none"
-    )
+    made = cell(task(tmp_path, NO_CHECK), asking("found.append('beta: B things'); ask('x'); ask('y')"), "none")
     with AgentServer(Play()) as server:
         result, _ = run(tmp_path, with_model(replace(made, collection={"beta": "B things"}), server))
     assert (result.outcome, result.disagreement) == ("infrastructure", "beta is offered and not staged")
@@ -325,7 +302,7 @@ def test_a_foreign_skill_stops_the_run(tmp_path: Path) -> None:
     (429, {"error": {"message": "no credit", "type": "insufficient_quota", "code": "insufficient_quota"}}, "quota"),
 ])  # fmt: skip
 def test_errors_that_stop_the_run(tmp_path: Path, status: int, body: dict[str, Any], outcome: str) -> None:
-    made = cell(task(tmp_path, verifier("exit 0")), asking("ask('x')"), "none")
+    made = cell(task(tmp_path, NO_CHECK), asking("ask('x')"), "none")
     with AgentServer(Play(error=(status, body))) as server:
         result, _ = run(tmp_path, with_model(made, server))
     assert result.outcome == outcome and result.error and result.reward is None
@@ -337,7 +314,7 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         nobody = f"http://127.0.0.1:{held.getsockname()[1]}"
-        made = with_model(cell(task(tmp_path, verifier("exit 0")), asking("ask('x')"), "none"), nobody)
+        made = with_model(cell(task(tmp_path, NO_CHECK), asking("ask('x')"), "none"), nobody)
         result, _ = run(tmp_path, made)
     assert result.outcome == "infrastructure" and "127.0.0.1" in result.error
     assert result.cost_usd == 0.0
@@ -358,15 +335,11 @@ def test_a_cap_in_dollars_is_no_failure_of_the_infrastructure(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-@SLOW
+@BOTH
 def test_a_probe_spends_nothing(tmp_path: Path, sandbox: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("skill_health.effectiveness.run.probes._AFTER_ALL", 0.1)
-    if sandbox == "bubblewrap":
-        needs_bubblewrap()
     skills = [skill("alpha", "Adds up columns of numbers")]
     own = lambda output: tuple(output.stdout.decode().split())  # noqa: E731
-    from skill_health.effectiveness.agents._api import Command
-
     probing = asking("print('@listed alpha init'); ask('x'); import time; time.sleep(20)", listed=own,
                      probe=lambda job: Command(("bash", "-c", "ls .agents/skills; echo init")))  # fmt: skip
     made = cell(task(tmp_path, None), probing, sandbox, skills, collection={"alpha": "x", "beta": "B things"})
@@ -463,7 +436,7 @@ def test_a_signal_from_inside(tmp_path: Path, code: int, seen: GatewayTrace | No
 def test_an_agent_that_kills_all_that_it_can(tmp_path: Path, signal: str) -> None:
     needs_bubblewrap()
     text = f"ask('x')\nprint('@failure infrastructure', flush=True)\nos.system('kill -{signal} -1')\nos.wait()"
-    made = cell(task(tmp_path, verifier("exit 0")), asking(text))
+    made = cell(task(tmp_path, NO_CHECK), asking(text))
     with AgentServer(Play()) as server:
         result, _ = run(tmp_path, with_model(made, server))
     assert (result.outcome, result.error) == ("fail", "")
@@ -477,10 +450,8 @@ def test_an_unfinished_conversation_is_no_disagreement(tmp_path: Path) -> None:
     early = GatewayTrace(requests=1, answered=1, offered=())
     assert ending(made, ProgramOutput(None, stopped="timeout"), StreamReading(), early).imposed == "timeout"
     assert ending(made, ProgramOutput(0), DONE, early).disagreement == "alpha is staged and not offered"
-    assert (
-        ending(made, ProgramOutput(None), StreamReading(), replace(early, offered=("alpha", "beta"))).imposed
-        == "infrastructure"
-    )
+    wrong = replace(early, offered=("alpha", "beta"))
+    assert ending(made, ProgramOutput(None), StreamReading(), wrong).imposed == "infrastructure"
 
 
 @pytest.mark.parametrize(("imposed", "verdict", "outcome"), [
@@ -509,12 +480,7 @@ SAID, METERED = Usage(input_tokens=100, output_tokens=10), Usage(input_tokens=90
     (StreamReading(cost_usd=0.0), GatewayTrace(requests=1, cost_usd=0.0), None, (None, ""), (0.0, "gateway")),
 ])  # fmt: skip
 def test_whose_numbers_are_believed(
-    tmp_path: Path,
-    reading: StreamReading,
-    seen: GatewayTrace | None,
-    price: TieredPrice | None,
-    tokens: tuple[Any, str],
-    dollars: tuple[Any, str],
+    tmp_path: Path, reading: StreamReading, seen: GatewayTrace | None, price: Any, tokens: Any, dollars: Any
 ) -> None:
     counted = numbers(replace(cell(task(tmp_path, None), agent("")), price=price), reading, seen)
     assert (counted.usage.input_tokens, counted.usage_source) == tokens
@@ -522,8 +488,6 @@ def test_whose_numbers_are_believed(
 
 
 def test_the_limit_of_time_is_the_lower_one(tmp_path: Path) -> None:
-    from skill_health.effectiveness.trial.agent_run import timeout_of
-
     made = task(tmp_path, None)
     for given, limit in ((5.0, 5.0), (500.0, 20.0), (0.0, 20.0)):
         assert timeout_of(cell(made, agent(""), limits=SandboxLimits(timeout_sec=given))) == limit

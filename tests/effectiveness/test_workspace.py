@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from skill_health.effectiveness.tasks._folder import File
 from skill_health.effectiveness.trial.keep import BadArchive, CannotKeep, pack, unpack
 from skill_health.effectiveness.trial.redact import holds_secret, redact, secret_words
 from skill_health.effectiveness.trial.trial import MAX_DIFF, WorkspaceDiff, diff, quoted
+from skill_health.effectiveness.workspace.copies import make_copy
 from skill_health.effectiveness.workspace.folders import hold, let_go, remove_tree, sweep
 from skill_health.effectiveness.workspace.programs import needs, search_path
 from skill_health.effectiveness.workspace.tree import read_tree
@@ -57,11 +59,11 @@ def test_the_diff_counts_what_changed(before: dict[str, bytes], after: dict[str,
     assert bool(found.text) == bool(paths)
 
 
+FEW_FILES = st.dictionaries(st.sampled_from("abc"), TEXTS, max_size=3)
+
+
 @settings(max_examples=12)
-@given(
-    st.dictionaries(st.sampled_from("abc"), TEXTS, max_size=3),
-    st.dictionaries(st.sampled_from("abc"), TEXTS, max_size=3),
-)
+@given(FEW_FILES, FEW_FILES)
 @pytest.mark.slow
 def test_git_can_apply_it(before: dict[str, str], after: dict[str, str]) -> None:
     if shutil.which("git") is None:
@@ -72,10 +74,8 @@ def test_git_can_apply_it(before: dict[str, str], after: dict[str, str]) -> None
         found = changed(then, write(Path(place) / "after", now))
         start = write(Path(place) / "before", then)
         if found.text:
-            words = ["git", "apply", "--unidiff-zero", "-"]
-            subprocess.run(
-                words, cwd=start, input=found.text, check=True, env={**os.environ, "GIT_CEILING_DIRECTORIES": place}
-            )
+            words, env = ["git", "apply", "--unidiff-zero", "-"], {**os.environ, "GIT_CEILING_DIRECTORIES": place}
+            subprocess.run(words, cwd=start, input=found.text, check=True, env=env)
         assert {path.name: path.read_bytes() for path in start.iterdir()} == now
 
 
@@ -84,7 +84,7 @@ def test_git_can_apply_it(before: dict[str, str], after: dict[str, str]) -> None
     ({}, {"a": b"x"}, ["new file mode 100644", "--- /dev/null", "+++ b/a", "@@ -0,0 +1 @@", "+x", "\\ No newline at end of file"]),
     ({"a": b"x\n"}, {}, ["deleted file mode 100644", "--- a/a", "+++ /dev/null", "@@ -1 +0,0 @@", "-x"]),
     ({}, {"a": b""}, ["new file mode 100644"]),
-    ({"a": b"\0"}, {"a": b"\0\0"}, ["# binary or large: 1 bytes blake2b:fe98…1f -> 2 bytes blake2b:…"]),
+    ({"a": b"\0"}, {"a": b"\0\0"}, ["# binary or large: 1 bytes blake2b:… -> 2 bytes blake2b:…"]),
     ({"a\nb": b""}, {"a\nb": b"\x1b[2J\n"}, ['--- "a/a\\nb"', '+++ "b/a\\nb"', "@@ -0,0 +1 @@", "+\x1b[2J"]),
 ])  # fmt: skip
 def test_what_a_diff_looks_like(
@@ -93,14 +93,7 @@ def test_what_a_diff_looks_like(
     text = changed(before, write(tmp_path / "w", after)).text.decode()
     assert text.startswith("diff --git ")
     shown = text.split("\n")[1:-1]
-    if lines[0].startswith("#"):
-        assert (
-            len(shown) == 1
-            and shown[0].startswith("# binary or large: 1 bytes blake2b:")
-            and " -> 2 bytes blake2b:" in shown[0]
-        )
-    else:
-        assert shown == lines
+    assert [re.sub("blake2b:[0-9a-f]+", "blake2b:…", line) for line in shown] == lines
 
 
 def test_a_diff_has_a_limit(tmp_path: Path) -> None:
@@ -118,13 +111,8 @@ def test_rights_and_kinds(tmp_path: Path) -> None:
     (folder / "c").mkdir()
     found = changed({"a": b"x\n", "b": b"x\n", "c": b"x\n"}, folder)
     assert found.changed == 3
-    for line in (
-        b"old mode 100644\nnew mode 100755\n",
-        b"new mode 120000\n",
-        b"+/etc/passwd\n",
-        b"deleted file mode 100644\n",
-    ):
-        assert line in found.text
+    for line in ("old mode 100644\nnew mode 100755", "new mode 120000", "+/etc/passwd", "deleted file mode 100644"):
+        assert f"{line}\n".encode() in found.text
     assert b"root:" not in found.text
 
 
@@ -248,8 +236,6 @@ def test_the_longer_secret_goes_first() -> None:
 
 
 def test_digests_are_read_back(tmp_path: Path) -> None:
-    from skill_health.effectiveness.workspace.copies import make_copy
-
     place = tmp_path / "w" / ".x" / "skills"
     write(place / "alpha", {"SKILL.md": b"text", "run": b"#!"})
     os.chmod(place / "alpha" / "run", 0o755)
@@ -359,9 +345,8 @@ def test_folders_of_dead_processes_are_removed(tmp_path: Path) -> None:
     (tmp_path / "job-f").symlink_to(other)
     hold(str(ours))
     program = "import fcntl, os, sys\nfcntl.flock(os.open(sys.argv[1], os.O_RDONLY), fcntl.LOCK_EX); print(flush=True); sys.stdin.read()"
-    with subprocess.Popen(
-        [sys.executable, "-c", program, str(alive)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
+    words, pipe = [sys.executable, "-c", program, str(alive)], subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe) as process:
         assert process.stdout and process.stdout.readline()
         assert sweep(str(tmp_path), "job-") == 1
         process.communicate()
