@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -76,20 +75,6 @@ def test_a_whole_run_and_its_files(call: Call, collection: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_same_command_makes_the_same_figures(call: Call, collection: Path) -> None:
-    assert call()[0] == 0
-    first = json.loads((folder_of(collection) / "report.json").read_text())
-    shutil.rmtree(collection / "reports")
-    assert call("--concurrency", "1")[0] == 0
-    second = json.loads((folder_of(collection) / "report.json").read_text())
-    for report in (first, second):
-        for model in report["models"]:
-            del model["seconds"]
-        del report["isolation"]
-    assert first == second
-
-
-@pytest.mark.slow
 def test_a_run_that_was_capped_goes_on_where_it_was(call: Call, collection: Path) -> None:
     code, _, err = call("--max-runs", "7")
     assert code == 3 and "incomplete: 11 requests have no result" in err
@@ -125,10 +110,10 @@ def test_infrastructure_is_tried_again_and_what_stays_broken_is_missing(call: Ca
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("ending", "word"), [("quota", "quota"), ("auth", "auth")])
-def test_no_credit_and_no_key_stop_the_run(call: Call, ending: str, word: str) -> None:
+@pytest.mark.parametrize("ending", ["quota", "auth"])
+def test_no_credit_and_no_key_stop_the_run(call: Call, ending: str) -> None:
     code, _, err = call(agent=f"planted:{ending}=1")
-    assert code == 3 and word in err
+    assert code == 3 and ending in err
 
 
 @pytest.mark.slow

@@ -33,6 +33,8 @@ PROMPTS = (
     Prompt("near-1", "pears and not apples", None, known=False, rejected=("apples",)),
 )  # fmt: skip
 
+MANIFEST = made_manifest(PROMPTS, SKILLS)
+
 
 def report_of(firsts: dict[str, list[str | None]], **more: object) -> ActivationReport:
     manifest = made_manifest(PROMPTS, SKILLS, **more)
@@ -104,14 +106,13 @@ def test_few_skills_are_no_sample_of_skills() -> None:
 
 
 def test_what_cannot_be_told_is_no_no() -> None:
-    manifest = made_manifest(PROMPTS, SKILLS)
     results = [
         replace(result, loaded="cannot_tell", first=None, outcome="timeout", why="too late")
         if result.prompt_id in ("apples-0", "none-1")
         else result
-        for result in made_results(manifest, right(bread_0=[None]))
+        for result in made_results(MANIFEST, right(bread_0=[None]))
     ]
-    (model,) = build_activation_report(manifest, results).models
+    (model,) = build_activation_report(MANIFEST, results).models
     assert (model.scored, model.known, dict(model.cannot_tell)) == (17, 15, {"too late": 2})
     assert (model.metrics.recall.n, model.metrics.recall.value) == (13, pytest.approx(12 / 13))
     assert model.metrics.recall.coverage == pytest.approx(13 / 14)
@@ -122,32 +123,30 @@ def test_what_cannot_be_told_is_no_no() -> None:
 
 
 def test_missing_is_not_wrong() -> None:
-    manifest = made_manifest(PROMPTS, SKILLS)
     results = [
         replace(result, outcome="infrastructure", loaded="cannot_tell", first=None, error="the server is gone")
         if result.prompt_id == "apples-0"
         else result
-        for result in made_results(manifest, right())
+        for result in made_results(MANIFEST, right())
         if result.prompt_id != "bread-0"
     ]
-    (model,) = build_activation_report(manifest, results).models
+    (model,) = build_activation_report(MANIFEST, results).models
     assert (model.metrics.recall.value, model.metrics.recall.n) == (1.0, 12)
     assert dict(model.missing) == {"infrastructure": 1, "not_run": 1}
     assert model.bounds == {}
 
 
 def test_recall_by_place_and_whether_the_order_is_fixed() -> None:
-    manifest = made_manifest(PROMPTS, SKILLS)
-    results = [replace(each, offered=SKILLS) for each in made_results(manifest, right(apples_0=[None]))]
-    (model,) = build_activation_report(manifest, results).models
+    results = [replace(each, offered=SKILLS) for each in made_results(MANIFEST, right(apples_0=[None]))]
+    (model,) = build_activation_report(MANIFEST, results).models
     assert [(place.part, place.recall.n) for place in model.places] == [
         ("first third", 6), ("middle third", 4), ("last third", 4),
     ]  # fmt: skip
     assert (model.places[0].recall.value, model.fixed_order) == (pytest.approx(5 / 6), True)
     turned = [replace(results[0], offered=SKILLS[::-1]), *results[1:]]
-    (model,) = build_activation_report(manifest, turned).models
+    (model,) = build_activation_report(MANIFEST, turned).models
     assert (model.places[2].recall.n, model.fixed_order) == (5, False)
-    (model,) = build_activation_report(manifest, made_results(manifest, right())).models
+    (model,) = build_activation_report(MANIFEST, made_results(MANIFEST, right())).models
     assert {place.recall.value for place in model.places} == {None}
 
 
@@ -160,10 +159,9 @@ def test_each_size_is_counted_by_itself() -> None:
 
 
 def test_calibration_is_that_of_the_ranking_on_the_spot() -> None:
-    manifest = made_manifest(PROMPTS, SKILLS)
     firsts = right(apples_0=[None], cider_1=[None], eggs_0=["figs"])
-    report = build_activation_report(manifest, made_results(manifest, firsts))
-    routed = route_on_the_spot(manifest, "lexical:tfidf")
+    report = build_activation_report(MANIFEST, made_results(MANIFEST, firsts))
+    routed = route_on_the_spot(MANIFEST, "lexical:tfidf")
     ((calibration,), (router,)) = (report.models[0].calibration, report.routers)
     expecting = [each for each in PROMPTS if each.expected]
     views = [routed.views[each.prompt_id] for each in expecting]
@@ -183,8 +181,7 @@ def test_calibration_is_that_of_the_ranking_on_the_spot() -> None:
 def test_a_router_that_costs_something_is_not_asked_on_the_spot() -> None:
     with pytest.raises(UsageError, match="openai:some-model"):
         route_on_the_spot(made_manifest(PROMPTS, SKILLS), "openai:some-model")
-    manifest = made_manifest(PROMPTS, SKILLS)
-    report = build_activation_report(manifest, made_results(manifest, right()), ("openai:some-model",))
+    report = build_activation_report(MANIFEST, made_results(MANIFEST, right()), ("openai:some-model",))
     assert report.routers == () and any("No ranking beside the figures" in note for note in report.notes)
 
 
@@ -192,17 +189,15 @@ def test_the_report_fits_its_schema_and_reads_back() -> None:
     report = report_of(right(apples_0=["bread"]))
     assert problems("activation-report", json.loads(encode_record(report))) == []
     assert decode_record(encode_record(report).encode(), ActivationReport) == report
-    manifest = made_manifest(PROMPTS, SKILLS)
-    assert problems("activation-manifest", json.loads(encode_record(manifest))) == []
-    assert problems("activation-result", json.loads(encode_record(made_results(manifest, right())[0]))) == []
+    assert problems("activation-manifest", json.loads(encode_record(MANIFEST))) == []
+    assert problems("activation-result", json.loads(encode_record(made_results(MANIFEST, right())[0]))) == []
 
 
 @pytest.mark.slow
 @given(st.permutations(range(len(PROMPTS))))
 def test_the_order_of_the_results_does_not_matter(order: list[int]) -> None:
-    manifest = made_manifest(PROMPTS, SKILLS)
-    results: list[LoadResult] = made_results(manifest, right(apples_0=["bread"], none_1=["eggs"]))
-    assert build_activation_report(manifest, [results[n] for n in order]) == build_activation_report(manifest, results)
+    results: list[LoadResult] = made_results(MANIFEST, right(apples_0=["bread"], none_1=["eggs"]))
+    assert build_activation_report(MANIFEST, [results[n] for n in order]) == build_activation_report(MANIFEST, results)
 
 
 def test_a_second_agent_is_apart() -> None:

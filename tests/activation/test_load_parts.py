@@ -14,14 +14,7 @@ from effects_made import replace
 from scripted_bench import fixture_copies
 
 from skill_health.activation.call import load
-from skill_health.activation.call.load import (
-    AgentListener,
-    first_settled,
-    is_complete,
-    outcome_of,
-    verdict,
-    wrong_request,
-)
+from skill_health.activation.call.load import AgentListener, is_complete, outcome_of, verdict
 from skill_health.activation.call.workshop import Workshop, tree_of
 from skill_health.activation.plan.inputs import ActivationChoices
 from skill_health.activation.plan.plan import ActivationPlan, PlannedLoad, staged_names
@@ -98,7 +91,7 @@ def test_a_call_counts_once_it_has_come_back_and_has_not_failed() -> None:
     agent, job = agent_module("claude-code"), replace(made_job(), skills=tuple(fixture_copies().values()))
     for events, settled in (((CALL,), False), ((CALL, came_back(True)), False), ((CALL, came_back(False)), True)):
         reading = agent.read(ProgramOutput(None, claude(*events)), job)
-        assert first_settled(reading, job, agent.SKILLS) == settled
+        assert load.first_settled(reading, job, agent.SKILLS) == settled
 
 
 def listened(
@@ -173,12 +166,7 @@ def test_what_is_told(run: AgentRun, given: tuple[tuple[str, ...], ...], loaded:
     (AgentExit("infrastructure", "gone"), "no", "", "infrastructure"),
     (AgentExit("infrastructure", "gone"), "yes", "", "loaded"),
     (AgentExit("quota", "no credit"), "yes", "", "quota"),
-    (
-        AgentExit("infrastructure", "x", (), "csv-cleaning is offered and not staged"),
-        "yes",
-        "opened",
-        "infrastructure",
-    ),
+    (AgentExit("infrastructure", "x", (), "csv-cleaning is offered, not staged"), "yes", "opened", "infrastructure"),
 ])  # fmt: skip
 def test_how_a_call_ended(end: AgentExit, loaded: Any, stopped: Any, outcome: str) -> None:
     assert outcome_of(end, loaded, stopped) == outcome
@@ -190,18 +178,16 @@ def test_a_request_that_was_answered_must_hold_every_skill_and_no_other_prompt()
     other = "an altogether different request of another user"
     own = json.dumps({"messages": [cell.prompt]}).encode()
     foreign = json.dumps({"messages": [cell.prompt, f"then: {other.replace(' ', chr(10))}"]}).encode()
-    assert wrong_request(cell, GatewayTrace(turns=1, offered=every, first_request=own), (other,)) == ""
-    assert "another prompt" in wrong_request(
-        cell, GatewayTrace(turns=1, offered=every, first_request=foreign), (other,)
-    )
-    assert "staged and not offered" in wrong_request(
-        cell, GatewayTrace(turns=1, offered=every[1:], first_request=own), ()
-    )
-    assert wrong_request(cell, GatewayTrace(turns=0, offered=every[1:], first_request=own), ()) == ""
+    assert load.wrong_request(cell, GatewayTrace(turns=1, offered=every, first_request=own), (other,)) == ""
+    told = GatewayTrace(turns=1, offered=every, first_request=foreign)
+    assert "another prompt" in load.wrong_request(cell, told, (other,))
+    less = GatewayTrace(turns=1, offered=every[1:], first_request=own)
+    assert "staged and not offered" in load.wrong_request(cell, less, ())
+    assert load.wrong_request(cell, replace(less, turns=0), ()) == ""
     # What a description quotes, and what is too short to tell, is no leak.
     quoted = cell.skills[0].description
     staged = json.dumps({"messages": [cell.prompt, quoted]}).encode()
-    assert wrong_request(cell, GatewayTrace(turns=1, offered=every, first_request=staged), (quoted, "then")) == ""
+    assert load.wrong_request(cell, GatewayTrace(turns=1, offered=every, first_request=staged), (quoted, "then")) == ""
 
 
 @pytest.mark.slow

@@ -14,18 +14,7 @@ import pytest
 from scipy import stats
 
 from scripts import published_effects
-from scripts.published_effects import (
-    WITH,
-    WITHOUT,
-    chosen_apart,
-    count_group,
-    length_groups,
-    page,
-    read_registry,
-    read_skills,
-    read_table,
-    read_taxonomy,
-)
+from scripts.published_effects import WITH, WITHOUT, length_groups, page, read_registry, read_table, read_taxonomy
 from skill_health.skill.parse import parse_skill
 
 MODELS = ("OpenHands (GPT-5.5)", "OpenHands (Opus 4.7)", "Codex (GPT-5.5)", "OpenHands (Small)")
@@ -181,7 +170,7 @@ def test_groups_of_tasks_and_their_tests() -> None:
     assert [groups[name] for name in (TASKS[0], TASKS[6], TASKS[12], TASKS[19])] == [
         "Compact", "Standard", "Detailed", "Detailed",
     ]  # fmt: skip
-    assert [count_group(n) for n in (1, 2, 3, 4, 9)] == ["1", "2-3", "2-3", "≥ 4", "≥ 4"]
+    assert [published_effects.count_group(n) for n in (1, 2, 3, 4, 9)] == ["1", "2-3", "2-3", "≥ 4", "≥ 4"]
 
 
 def test_patterns_of_skills_stand_beside_the_gains_of_their_tasks() -> None:
@@ -219,7 +208,7 @@ def test_the_largest_gains_shrink_where_they_had_no_say() -> None:
         for each in rows(seed):
             passes = rng.randint(0, 3)
             found.append(each | {"passCount": passes, "perfectCount": passes, "score": round(100 * passes / 3, 1)})
-        one, other = chosen_apart(read_registry(found), 5)
+        one, other = published_effects.chosen_apart(read_registry(found), 5)
         seen.append(one)
         again.append(other)
     assert np.mean(seen) > 20
@@ -249,7 +238,7 @@ def test_the_page_is_written_between_its_marks(tmp_path: Path, monkeypatch: pyte
         folder = tmp_path / "tasks" / "task-01" / "environment" / "skills" / name
         folder.mkdir(parents=True)
         (folder / "SKILL.md").write_text("x" * 100, "utf-8")
-    assert [len(own) for own in read_skills(tmp_path / "tasks").values()] == [2]
+    assert [len(own) for own in published_effects.read_skills(tmp_path / "tasks").values()] == [2]
     arguments = [str(tmp_path / "registry.json"), str(tmp_path / "paper.txt"), str(tmp_path / "tasks")]
     published_effects.main(arguments)
     first = (docs / "page.md").read_text("utf-8")

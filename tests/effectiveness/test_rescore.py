@@ -21,17 +21,9 @@ from skill_health.bench.run_folder import load_result_records
 from skill_health.commands.effectiveness import command
 from skill_health.documents._record import record_values
 from skill_health.documents.effect_result import TrialResult
+from skill_health.effectiveness.run import rescore as rescoring
 from skill_health.effectiveness.run.history import HISTORY
-from skill_health.effectiveness.run.rescore import (
-    NOTE,
-    Rescored,
-    as_json,
-    as_text,
-    replace_results,
-    replace_verdict,
-    rescore,
-    verified_now,
-)
+from skill_health.effectiveness.run.rescore import Rescored, as_text, rescore, verified_now
 from skill_health.effectiveness.run.runs import EffectRun
 from skill_health.effectiveness.sandbox._api import SandboxLimits
 from skill_health.effectiveness.sandbox._load import back_end
@@ -113,7 +105,7 @@ def test_a_new_verifier(tmp_path: Path) -> None:
     assert trials[0].reasons == ("reward 1 -> 0.5", other)
     assert trials[1].reasons == ("outcome pass -> fail", "reward 1 -> 0", other)
     assert trials[3].reasons == (other,) and trials[3].after == results[3]
-    assert trials[0].after.notes[-1] == NOTE and trials[0].after.usage == results[0].usage
+    assert trials[0].after.notes[-1] == rescoring.NOTE and trials[0].after.usage == results[0].usage
 
 
 @pytest.mark.slow
@@ -150,7 +142,7 @@ def test_the_report_of_a_test_runner_is_kept_and_replaced(tmp_path: Path) -> Non
     assert result.outcome == "pass" and (result.tests.passed, result.tests.counted) == (2, 3)  # type: ignore[union-attr]
     (trial,) = again(run, [result], a_task(tmp_path, tested(3)))
     assert "tests passed 2 of 3 -> 3 of 3" in trial.reasons
-    replace_verdict(str(kept.parents[1]), trial)
+    rescoring.replace_verdict(str(kept.parents[1]), trial)
     assert json.loads(kept.read_text())["results"]["summary"]["passed"] == 3
 
 
@@ -230,7 +222,7 @@ def test_workspaces_that_attack(tmp_path: Path) -> None:
 def test_results_are_replaced(tmp_path: Path) -> None:
     run, results = made(tmp_path, RIGHT, WRONG, LOST)
     trials = again(run, results, a_task(tmp_path, SECOND))
-    replace_results(run, RUN, trials)
+    rescoring.replace_results(run, RUN, trials)
     assert load_result_records(str(run), TrialResult) == tuple(trial.after for trial in trials)
     verdict = record(Path(run, "trials/t1"), "verdict.json")
     assert (verdict["outcome"], verdict["imposed"]) == ("fail", "")
@@ -252,7 +244,8 @@ def test_what_is_said(tmp_path: Path) -> None:
     assert "left out, 1: its task is not among those that were read\n" in text and "\x1b" not in text
     assert "2 of 3 trials verified again: 0 as they were, 2 changed\nnothing was written" in text
     assert "the results were replaced" in as_text(trials, written=True)
-    assert json.loads(json.dumps(as_json(trials, False)))["trials"][1]["after"] == {"outcome": "fail", "reward": 0.0}
+    told = json.loads(json.dumps(rescoring.as_json(trials, False)))
+    assert told["trials"][1]["after"] == {"outcome": "fail", "reward": 0.0}
 
 
 @pytest.mark.slow

@@ -14,18 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
+from skill_health.effectiveness.trial import rewards as reading
 from skill_health.effectiveness.trial.files import tally_of
-from skill_health.effectiveness.trial.rewards import (
-    MAX_BYTES,
-    MAX_REPORT,
-    CtrfReport,
-    NoReward,
-    Reward,
-    clear_runner,
-    judge,
-    read_ctrf,
-    read_reward,
-)
+from skill_health.effectiveness.trial.rewards import CtrfReport, NoReward, Reward, judge, read_ctrf, read_reward
 
 NO_REWARD, NO_REPORT = "'reward' is not a finite number", "is no CTRF report"
 
@@ -77,7 +68,7 @@ def test_a_reward_is_read(files: dict[str, str], value: float, source: str, tmp_
         ({"reward_txt": text}, "unparsable", "not one finite number")
         for text in ("nan", "inf", "1e999", "1_0", "0x1", "\uff11", "1 0", "pass")
     ),
-    ({"reward_txt": "1" + " " * (MAX_BYTES + 1)}, "unparsable", "larger than"),
+    ({"reward_txt": "1" + " " * (reading.MAX_BYTES + 1)}, "unparsable", "larger than"),
 ])  # fmt: skip
 def test_no_reward_has_a_reason(files: dict[str, str], problem: str, words: str, tmp_path: Path) -> None:
     found = read_reward(str(rewards(tmp_path, **files)))
@@ -123,7 +114,7 @@ def test_a_forged_score_is_removed(kind: str, tmp_path: Path) -> None:
         place.write_text("1")
     elif kind == "link":
         place.symlink_to(outside)
-    clear_runner(str(workspace))
+    reading.clear_runner(str(workspace))
     assert list(workspace.iterdir()) == []
     assert (outside / "score.json").exists()
 
@@ -220,7 +211,7 @@ def report_of(**summary: Any) -> str:
         ("[" * 100_000, None, NO_REPORT),
         ("", None, "is empty"),
         (b"\xff", None, "is not UTF-8"),
-        (b" " * (MAX_REPORT + 1), None, "larger than 4096 KiB"),
+        (b" " * (reading.MAX_REPORT + 1), None, "larger than 4096 KiB"),
     ],
     ids=["skipped", "pending", "none", "negative", "flag", "part", "list", "deep", "empty", "bytes", "large"],
 )

@@ -19,18 +19,11 @@ from skill_health.core.errors import UsageError
 from skill_health.documents._record import convert_record
 from skill_health.documents.effect_manifest import EffectManifest, digests_over, skills_of
 from skill_health.effectiveness.agents._load import resolve
+from skill_health.effectiveness.plan import opening
 from skill_health.effectiveness.plan.choices import TrialChoices, choices
 from skill_health.effectiveness.plan.extend import cell_digests
 from skill_health.effectiveness.plan.inputs import load_inputs
-from skill_health.effectiveness.plan.opening import (
-    open_models,
-    price_of,
-    program_of,
-    secrets_of,
-    server_of,
-    version_of,
-    with_terms_of,
-)
+from skill_health.effectiveness.plan.opening import open_models, price_of, server_of, version_of, with_terms_of
 from skill_health.effectiveness.plan.plan import TrialPlan
 from skill_health.effectiveness.plan.prepare import prepare
 from skill_health.effectiveness.workspace.staging import parse_arms
@@ -115,7 +108,7 @@ def test_agents_are_opened_once_and_with_the_key_of_their_server(
     assert models[0].upstream is not None and models[0].upstream.endpoint.key == "sk-0123456789"
     assert (models[0].max_usd, models[1].max_usd) == (None, 2.12)
     assert (models[0].concurrency, models[1].concurrency) == (4, 2)
-    assert secrets_of(models) == ("sk-0123456789",)
+    assert opening.secrets_of(models) == ("sk-0123456789",)
     keyless = open_models(chosen, ROUTING, price_table(ROUTING), keyless=True)
     assert (keyless[0].version, keyless[0].upstream and keyless[0].upstream.endpoint.key) == (None, "")
     stored = typed(manifest(models=[model.spec for model in models]))
@@ -130,7 +123,7 @@ def test_agents_are_opened_once_and_with_the_key_of_their_server(
 def test_a_program_that_is_missing_or_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageError, match="codex needs the program codex, which is not on PATH: install it"):
-        program_of("codex", resolve("codex:m", ROUTING).agent)
+        opening.program_of("codex", resolve("codex:m", ROUTING).agent)
     for name, text in {"bad": "exit 3", "mute": "echo no version", "home": "echo $HOME.1.2"}.items():
         (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / name).chmod(0o755)

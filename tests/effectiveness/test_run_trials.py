@@ -10,27 +10,12 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+import run_made
 from effects_made import replace
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from run_made import (
-    PRICE,
-    SKILLS,
-    TASKS,
-    TIME,
-    Made,
-    a_model,
-    a_plan,
-    events,
-    failing,
-    go,
-    manifest_of,
-    open_journal,
-    rows,
-    skill,
-    the_run,
-)
+from run_made import PRICE, TASKS, Made, a_model, a_plan, events, failing, go, open_journal, rows, the_run
 
 from skill_health.bench.budget import Budget
 from skill_health.bench.run_folder import find_place, load_result_records
@@ -316,7 +301,7 @@ def test_cells_hold_what_the_plan_says(tmp_path: Path) -> None:
     assert "maps-work, notes-work, sums-work, tides-work" in by_arm["full+hint"].prompt
     assert by_arm["placebo"].skills[0].placebo
     assert {cell.limits.timeout_sec for cell in trial.cells} == {7.0}
-    assert {tuple(cell.collection) for cell in trial.cells} == {SKILLS}
+    assert {tuple(cell.collection) for cell in trial.cells} == {run_made.SKILLS}
     alike = {
         repr(replace(cell, arm=by_arm["control"].arm, skills=(), prompt="", replication=0)) for cell in by_arm.values()
     }
@@ -351,16 +336,18 @@ def test_a_changed_run_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     go(tmp_path, a_plan(), Made(), runs=5)
     folder = the_run(tmp_path)
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    other = manifest_of(a_plan(skills=[skill("maps-work", "Else."), *map(skill, SKILLS[1:])]))
+    other = run_made.manifest_of(
+        a_plan(skills=[run_made.skill("maps-work", "Else."), *map(run_made.skill, run_made.SKILLS[1:])])
+    )
     with pytest.raises(UsageError, match=r"hash of skills differs \(changed: maps-work\).*hash of staged"):
-        find_place(str(tmp_path), other, TIME, OF_TRIALS, folder.name)
+        find_place(str(tmp_path), other, run_made.TIME, OF_TRIALS, folder.name)
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
-    assert find_place(str(tmp_path), other, TIME, kind=OF_TRIALS).stored is None, "it is a run of its own"
+    assert find_place(str(tmp_path), other, run_made.TIME, kind=OF_TRIALS).stored is None, "it is a run of its own"
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["staged"]["t00"]["target"] = ["sums-work"]
     (folder / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(UsageError, match="is damaged"):
-        find_place(str(tmp_path), manifest_of(a_plan()), TIME, OF_TRIALS, folder.name)
+        find_place(str(tmp_path), run_made.manifest_of(a_plan()), run_made.TIME, OF_TRIALS, folder.name)
 
 
 texts = st.text(max_size=20)

@@ -97,37 +97,28 @@ def test_a_skill_that_its_agent_does_not_list_ends_no_run(tmp_path: Path) -> Non
     assert "the agent does not list counting, which it wrote for itself" in result.notes
 
 
-def _write(files: dict[str, str | bytes]) -> Callable[[Path], None]:
+AT = f"{FOLDER}/counting"
+
+
+def _write(files: dict[str, str | bytes], link: str = "", to: str = "") -> Callable[[Path], None]:
+    """Make these files, and a link that leads to one of the folders beside it, or anywhere."""
+
     def make(root: Path) -> None:
         for path, text in files.items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_bytes(text if isinstance(text, bytes) else text.encode())
+        if link:
+            (root / link).parent.mkdir(exist_ok=True)
+            (root / link).symlink_to(root / to)
 
     return make
 
 
-def _linked(root: Path) -> None:
-    _write({"outside/SKILL.md": HEAD})(root)
-    (root / FOLDER).mkdir()
-    os.symlink(root / "outside", root / FOLDER / "counting")
-
-
-def _link_inside(root: Path) -> None:
-    _write({f"{FOLDER}/counting/SKILL.md": HEAD})(root)
-    os.symlink("/etc/passwd", root / FOLDER / "counting" / "data.txt")
-
-
-def _folder_linked(root: Path) -> None:
-    _write({"elsewhere/counting/SKILL.md": HEAD})(root)
-    os.symlink(root / "elsewhere", root / FOLDER)
-
-
 def _fifo(root: Path) -> None:
-    _write({f"{FOLDER}/counting/SKILL.md": HEAD})(root)
-    os.mkfifo(root / FOLDER / "counting" / "pipe")
+    _write({f"{AT}/SKILL.md": HEAD})(root)
+    os.mkfifo(root / AT / "pipe")
 
 
-AT = f"{FOLDER}/counting"
 LEFT: dict[str, tuple[Callable[[Path], None], int, str]] = {
     "nothing": (lambda root: None, 0, ""),
     "a good one": (_write({f"{AT}/SKILL.md": HEAD, f"{AT}/scripts/run.sh": "echo 1\n"}), 1, ""),
@@ -142,9 +133,9 @@ LEFT: dict[str, tuple[Callable[[Path], None], int, str]] = {
     "bytes": (_write({f"{AT}/SKILL.md": HEAD, f"{AT}/x.bin": b"\xff\xfe\0"}), 0, "no text"),
     "too much": (_write({f"{AT}/SKILL.md": HEAD, f"{AT}/x.txt": "x" * MOST_BYTES}), 0, "KiB"),
     "too many files": (_write({f"{AT}/{n}.txt": "x" for n in range(40)} | {f"{AT}/SKILL.md": HEAD}), 0, "30 files"),
-    "a linked skill": (_linked, 0, "no folder"),
-    "a link inside": (_link_inside, 0, "no plain file"),
-    "all of it a link": (_folder_linked, 0, "no folder"),
+    "a linked skill": (_write({"outside/SKILL.md": HEAD}, AT, "outside"), 0, "no folder"),
+    "a link inside": (_write({f"{AT}/SKILL.md": HEAD}, f"{AT}/data.txt", "/etc/passwd"), 0, "no plain file"),
+    "all of it a link": (_write({"elsewhere/counting/SKILL.md": HEAD}, FOLDER, "elsewhere"), 0, "no folder"),
     "a pipe": (_fifo, 0, "no plain file"),
     "four": (
         _write({f"{FOLDER}/n{n}/SKILL.md": HEAD.replace("counting", f"n{n}", 1) for n in range(4)}), 3, "1 more than",

@@ -16,7 +16,7 @@ from gateway_servers import PROTOCOLS, Got, Reply, Server, ask, asking, opened, 
 from hypothesis import example, given
 from hypothesis import strategies as st
 from test_gateway_limits import error_of
-from trial_bench import agent, cell, needs_bubblewrap, run, task, tried, verifier
+from trial_bench import agent, cell, needs_bubblewrap, run, task, verifier
 
 from skill_health.effectiveness.agents import claude_code
 from skill_health.effectiveness.agents._api import Agent, Command, Job, ProgramOutput, StreamReading
@@ -124,9 +124,8 @@ def test_what_an_agent_says_of_its_credit_stops_no_run(
     made = cell(task(tmp_path, None), agent("", SIMULATED=False))
     end = ending(made, ProgramOutput(0), replace(CLAIMS, failure=word), seen)
     assert end.imposed == imposed
-    assert any("which the gateway has not seen" in note for note in end.notes) == (
-        seen is not None and seen.failure == ""
-    )
+    unseen = seen is not None and seen.failure == ""
+    assert any("which the gateway has not seen" in note for note in end.notes) == unseen
 
 
 # --- The agent's own stdout ------------------------------------------------------------------------------------------
@@ -227,12 +226,9 @@ def test_what_is_kept_of_a_stream(limit: int, pieces: list[bytes], dropped: int)
     if not limit or len(whole) <= limit:
         assert (kept, stream.cut) == (whole, 0)
     else:
-        assert (
-            # One byte and the end of its line do not fit into one.
-            len(kept) <= max(limit, 2)
-            and kept[: stream.cut] == whole[: stream.cut]
-            and stream.cut == limit - limit // 2
-        )
+        # One byte and the end of its line do not fit into one.
+        assert len(kept) <= max(limit, 2)
+        assert kept[: stream.cut] == whole[: stream.cut] and stream.cut == limit - limit // 2
         assert kept[stream.cut :] == b"\n" + (whole[len(whole) - limit // 2 + 1 :] if limit // 2 else b"")
 
 
@@ -254,13 +250,3 @@ def test_half_a_secret_on_either_side_of_what_was_left_out_is_taken_out() -> Non
     assert b"sk-live-0" not in shown and b"89abcdef" not in shown
     assert shown.startswith(b"begin ") and shown.endswith(b" end")
     assert redact_around(b"plain", (secret,), 0) == b"plain"
-
-
-@pytest.mark.slow
-def test_a_trial_with_a_forged_line_is_what_its_work_is(tmp_path: Path) -> None:
-    """Without its own gateway's word nothing that is printed stops a run."""
-    result, _ = tried(tmp_path, "echo '@failure quota'; echo x > out.txt", "none", "test -f out.txt")
-    assert result.outcome == "quota"  # a simulated agent of ours is believed
-    made = task(tmp_path / "b", verifier("test -f out.txt"))
-    result, _ = run(tmp_path / "b", cell(made, agent("echo '@failure quota'", SIMULATED=False), "none"))
-    assert result.outcome == "infrastructure"

@@ -9,6 +9,7 @@ import pytest
 from agent_made import made_job, made_skill, recorded
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from skill_health.bench.http.messages import Usage
 from skill_health.core.validation import load_schema, problems
@@ -62,22 +63,17 @@ def test_everything_that_is_known_has_its_place() -> None:
         "prompt_tokens": 100, "completion_tokens": 20, "cached_tokens": 60,
         "extra": {"cache_write_tokens": 5, "reasoning_tokens": 7},
     }  # fmt: skip
-    assert whole["final_metrics"]["total_prompt_tokens"] == 100
-    assert whole["final_metrics"]["total_cost_usd"] == 0.5
-    assert whole["final_metrics"]["total_steps"] == 3
+    assert whole["final_metrics"].items() >= {("total_prompt_tokens", 100), ("total_cost_usd", 0.5), ("total_steps", 3)}
     assert whole["notes"] == "no money; failure: quota"
     assert whole["extra"] == {"stop_reason": "end_turn", "turns": 2}
 
 
-@pytest.mark.parametrize("name", ["skill", "read", "control", "refusal", "auth-stopped"])
-def test_streams_of_claude_code(name: str) -> None:
-    reading = claude_code.read(recorded("claude", f"{name}.jsonl"), made_job(made_skill("zebra-invoices")))
-    assert len(checked(reading)["steps"]) == len(reading.steps)
-
-
-@pytest.mark.parametrize("name", ["skill", "patch", "failed-command", "quota"])
-def test_streams_of_codex(name: str) -> None:
-    reading = codex.read(recorded("codex", f"{name}.jsonl"), made_job(made_skill("zebra-invoices")))
+@pytest.mark.parametrize(("agent", "folder", "name"), [
+    *((claude_code, "claude", name) for name in ("skill", "read", "control", "refusal", "auth-stopped")),
+    *((codex, "codex", name) for name in ("skill", "patch", "failed-command", "quota")),
+])  # fmt: skip
+def test_streams_of_agents(agent: Any, folder: str, name: str) -> None:
+    reading = agent.read(recorded(folder, f"{name}.jsonl"), made_job(made_skill("zebra-invoices")))
     assert len(checked(reading)["steps"]) == len(reading.steps)
 
 
@@ -117,7 +113,5 @@ def test_any_reading_is_a_trajectory(
     {"agent": {"name": "a"}},
 ])  # fmt: skip
 def test_the_schema_forbids_what_the_format_forbids(change: dict[str, Any]) -> None:
-    from jsonschema import Draft202012Validator
-
     whole = {**to_atif(StreamReading(), "a", "m"), **change}
     assert list(Draft202012Validator(load_schema("trajectory")).iter_errors(whole))

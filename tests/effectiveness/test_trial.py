@@ -13,23 +13,11 @@ from typing import Any
 
 import msgspec
 import pytest
+import trial_bench as bench
 from agent_play import Play
 from agent_server import AgentServer
 from effects_made import replace
-from trial_bench import (
-    agent,
-    archived,
-    cell,
-    everything,
-    needs_bubblewrap,
-    record,
-    run,
-    running,
-    skill,
-    task,
-    tried,
-    verifier,
-)
+from trial_bench import agent, cell, needs_bubblewrap, run, skill, task, tried, verifier
 from trial_model import KEY, asking, with_model
 
 from skill_health.bench.http.messages import Usage
@@ -91,9 +79,15 @@ def test_everything_is_kept(tmp_path: Path, sandbox: str) -> None:
     assert (place / "final.txt").read_text() == "1\n2\nall done"
     assert (place / "verifier/stdout").read_text() == "judged\n"
     assert (place / "verifier/notes.txt").read_text() == "fine\n"
-    assert record(place, "trial.json")["sandbox"]["name"] == sandbox
-    assert record(place, "probe.json")["staged"] == record(place, "probe.json")["planned"] == dict(result.skills)
-    assert {".agents/skills/alpha/SKILL.md", ".agents/skills/alpha/data/more.txt", "out.txt"} < set(archived(place))
+    assert bench.record(place, "trial.json")["sandbox"]["name"] == sandbox
+    assert (
+        bench.record(place, "probe.json")["staged"]
+        == bench.record(place, "probe.json")["planned"]
+        == dict(result.skills)
+    )
+    assert {".agents/skills/alpha/SKILL.md", ".agents/skills/alpha/data/more.txt", "out.txt"} < set(
+        bench.archived(place)
+    )
     assert b"+3" in (place / "diff.patch").read_bytes()
     assert convert_record(json.loads(json.dumps(record_values(result))), TrialResult) == result
     assert [path.name for path in place.parent.iterdir()] == ["one"]
@@ -153,7 +147,7 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
         result, place = run(tmp_path, cell(task(tmp_path, NO_CHECK), missing, "none"))
         assert result.outcome == "infrastructure" and "cannot be started: No such file" in result.error
         assert (result.exit_code, result.reward, result.usage, result.tool_calls) == (None, None, TokenUsage(), None)
-        assert record(place, "verdict.json")["imposed"] == "infrastructure"
+        assert bench.record(place, "verdict.json")["imposed"] == "infrastructure"
 
 
 @pytest.mark.slow
@@ -168,7 +162,7 @@ def test_work_that_keeps_its_verifier_from_the_end(tmp_path: Path, work: str, er
     result, place = run(tmp_path, cell(made, agent(f"echo '{work}' > work.sh"), sandbox))
     assert (result.outcome, result.reward, result.error) == ("fail", 0.0, "")
     assert len(result.notes) == 1 and error in result.notes[0]
-    assert (place / "workspace.tar.gz").exists() and record(place, "verdict.json")["imposed"] == ""
+    assert (place / "workspace.tar.gz").exists() and bench.record(place, "verdict.json")["imposed"] == ""
 
 
 @pytest.mark.slow
@@ -177,7 +171,7 @@ def test_a_verifier_that_cannot_be_started(tmp_path: Path) -> None:
     result, place = run(tmp_path, cell(made, agent("echo x > out.txt"), "none"))
     assert (result.outcome, result.reward) == ("infrastructure", None)
     assert result.error.startswith("the verifier: ")
-    assert (place / "workspace.tar.gz").exists() and record(place, "verdict.json")["imposed"] == ""
+    assert (place / "workspace.tar.gz").exists() and bench.record(place, "verdict.json")["imposed"] == ""
 
 
 @pytest.mark.slow
@@ -252,14 +246,14 @@ def test_cancellation(tmp_path: Path, sandbox: str) -> None:
 
     async def cancelled() -> None:
         trial = asyncio.ensure_future(run_trial(made, str(place)))
-        while len(running(word)) < 2:
+        while len(bench.running(word)) < 2:
             await asyncio.sleep(0.01)
         trial.cancel()
         with pytest.raises(asyncio.CancelledError):
             await trial
 
     asyncio.run(asyncio.wait_for(cancelled(), 600))
-    assert not running(word) and list(place.parent.iterdir()) == []
+    assert not bench.running(word) and list(place.parent.iterdir()) == []
 
 
 # --- The model, through the gateway ----------------------------------------------------------------------------------
@@ -280,11 +274,11 @@ def test_the_model_is_reached_through_the_gateway_alone(tmp_path: Path, sandbox:
     assert asdict(replace(usage, cache_write_tokens=None)) == msgspec.structs.asdict(result.usage)
     assert (result.usage_source, result.cost_source) == ("gateway", "gateway")
     assert result.cost_usd is not None and result.cost_usd > 0
-    assert record(place, "probe.json")["offered"] == ["alpha"]
+    assert bench.record(place, "probe.json")["offered"] == ["alpha"]
     assert b"Adds up columns" in (place / "request.json").read_bytes()
-    kept = everything(place)
+    kept = bench.everything(place)
     assert KEY.encode() not in kept and b"***" in (place / "stream.out").read_bytes() and b"sk-" not in kept
-    assert record(place, "usage.json")["gateway"]["answered"] == 2
+    assert bench.record(place, "usage.json")["gateway"]["answered"] == 2
 
 
 @pytest.mark.slow
