@@ -69,8 +69,7 @@ def test_a_loss_is_paired_by_prompt_and_tested_over_skills() -> None:
     assert [(alarm.metric, alarm.by) for alarm in found.alarms] == [("recall", recall.difference.value)]
     assert compare_activation(run_of(lost), run_of(), 0.6).alarms == (), "no more than was allowed"
     assert compare_activation(run_of(), run_of(lost), 0.0).alarms == (), "a gain is no alarm"
-    kinds = [flip.kind for flip in agent.flips]
-    assert kinds == ["lost"] * 14 + ["won"]
+    assert [flip.kind for flip in agent.flips] == ["lost"] * 14 + ["won"]
 
 
 def test_more_false_fires_are_an_alarm() -> None:
@@ -94,9 +93,8 @@ def test_what_is_not_known_in_both_is_left_out() -> None:
 def test_prompts_with_another_text_or_label_are_not_compared() -> None:
     changed = (replace(PROMPTS[0], text="something else"), replace(PROMPTS[1], rejected=()), *PROMPTS[2:])
     manifest = made_manifest(changed, SKILLS)
-    run = ActivationRun(
-        "", manifest, tuple(made_results(manifest, {each.prompt_id: [each.expected] for each in changed}))
-    )
+    told = made_results(manifest, {each.prompt_id: [each.expected] for each in changed})
+    run = ActivationRun("", manifest, tuple(told))
     found = compare_activation(run, run_of(), 0.0)
     assert (found.prompts, found.only_run, found.only_baseline) == (30, ("skill-00-0", "skill-00-1"), 2)
     other = made_manifest([Prompt("x", "x", None)], SKILLS)
@@ -105,13 +103,12 @@ def test_prompts_with_another_text_or_label_are_not_compared() -> None:
 
 
 def test_two_models_of_one_or_two_runs() -> None:
-    one, two = run_of(agents=("codex:old",)), run_of(agents=("codex:new",))
-    one = ActivationRun(
-        "", one.manifest, tuple(replace(each, model="codex:old", resolved_model="old-1") for each in one.results)
-    )
-    two = ActivationRun(
-        "", two.manifest, tuple(replace(each, model="codex:new", resolved_model="new-1") for each in two.results)
-    )
+    runs = []
+    for name in ("old", "new"):
+        made = run_of(agents=(f"codex:{name}",))
+        own = (replace(each, model=f"codex:{name}", resolved_model=f"{name}-1") for each in made.results)
+        runs.append(ActivationRun("", made.manifest, tuple(own)))
+    one, two = runs
     with pytest.raises(UsageError, match="no agent is in both runs"):
         compare_activation(two, one, 0.0)
     with pytest.raises(UsageError, match="did you mean"):
@@ -125,9 +122,9 @@ def test_what_else_differs_is_said() -> None:
     other = made_manifest(PROMPTS, SKILLS, turns=9, delivery="mcp")
     skills = tuple(replace(each, digest="other") if each.name == "skill-03" else each for each in other.skills[:-1])
     models = tuple(replace(each, version="9.9") for each in other.models)
-    run = ActivationRun("", replace(other, skills=skills, models=models), ())
     base = run_of()
-    found = compare_activation(ActivationRun("", run.manifest, base.results), base, 0.0)
+    run = ActivationRun("", replace(other, skills=skills, models=models), base.results)
+    found = compare_activation(run, base, 0.0)
     said = "\n".join(found.differences)
     for words in (
         "turns: 4 then, 9 now", "delivery: files then, mcp now", "skills removed: skill-11", "skills changed: skill-03",

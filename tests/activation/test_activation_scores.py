@@ -106,10 +106,9 @@ def test_few_skills_are_no_sample_of_skills() -> None:
 
 
 def test_what_cannot_be_told_is_no_no() -> None:
+    untold = {"loaded": "cannot_tell", "first": None, "outcome": "timeout", "why": "too late"}
     results = [
-        replace(result, loaded="cannot_tell", first=None, outcome="timeout", why="too late")
-        if result.prompt_id in ("apples-0", "none-1")
-        else result
+        replace(result, **(untold if result.prompt_id in ("apples-0", "none-1") else {}))
         for result in made_results(MANIFEST, right(bread_0=[None]))
     ]
     (model,) = build_activation_report(MANIFEST, results).models
@@ -123,13 +122,9 @@ def test_what_cannot_be_told_is_no_no() -> None:
 
 
 def test_missing_is_not_wrong() -> None:
-    results = [
-        replace(result, outcome="infrastructure", loaded="cannot_tell", first=None, error="the server is gone")
-        if result.prompt_id == "apples-0"
-        else result
-        for result in made_results(MANIFEST, right())
-        if result.prompt_id != "bread-0"
-    ]
+    first, *others = made_results(MANIFEST, right())
+    gone = replace(first, outcome="infrastructure", loaded="cannot_tell", first=None, error="the server is gone")
+    results = [gone, *(result for result in others if result.prompt_id != "bread-0")]
     (model,) = build_activation_report(MANIFEST, results).models
     assert (model.metrics.recall.value, model.metrics.recall.n) == (1.0, 12)
     assert dict(model.missing) == {"infrastructure": 1, "not_run": 1}
@@ -202,10 +197,8 @@ def test_the_order_of_the_results_does_not_matter(order: list[int]) -> None:
 
 def test_a_second_agent_is_apart() -> None:
     manifest = made_manifest(PROMPTS, SKILLS, (AGENT, "loop:openai:m"))
-    results = [
-        *made_results(manifest, right()),
-        *made_results(manifest, {each.prompt_id: [None] for each in PROMPTS}, "loop:openai:m"),
-    ]
+    silent = {each.prompt_id: [None] for each in PROMPTS}
+    results = [*made_results(manifest, right()), *made_results(manifest, silent, "loop:openai:m")]
     one, two = build_activation_report(manifest, results).models
     assert (one.metrics.recall.value, two.metrics.recall.value) == (1.0, 0.0)
     assert two.metrics.precision.note == "not testable: no skill was opened"

@@ -96,12 +96,10 @@ def test_an_early_stop_leaves_balanced_data() -> None:
 def test_pairs_that_cannot_be_are_left_out_with_their_reason() -> None:
     alone = task(7, None)
     plan = a_plan(tasks=[*TASKS, alone], arms=("control", "target", "negative"))
-    assert {(pair.task, pair.arm): pair.reason for pair in plan.left_out} == {
-        ("t04", "target"): "a negative control has no target",
-        ("t07", "control"): "the task has no other arm of this run to compare with",
-        ("t07", "target"): "the task names no target_skill",
-        ("t07", "negative"): "the task names no irrelevant_skill",
-    }
+    reasons = {(pair.task, pair.arm): pair.reason for pair in plan.left_out}
+    assert reasons.keys() == {("t04", "target"), ("t07", "control"), ("t07", "target"), ("t07", "negative")}
+    assert reasons["t07", "control"] == "the task has no other arm of this run to compare with"
+    assert "target_skill" in reasons["t07", "target"] and "irrelevant_skill" in reasons["t07", "negative"]
     assert {key[0] for key in plan.keys()} == {each.id for each in TASKS}  # noqa: SIM118
     assert len(order(plan)) == 2 * (4 * 3 + 2)
 

@@ -126,13 +126,12 @@ def test_each_fact_decides(task: Task, tmp_path: Path, monkeypatch: pytest.Monke
     assert passes(task, deepcopy(rules), tmp_path / "w", monkeypatch)
     found = list(facts(rules))
     assert len(found) >= 4
-    idle = [
-        path
-        for path in found
-        if all(
-            passes(task, replaced(rules, path, other), tmp_path / "w", monkeypatch) for other in others(at(rules, path))
-        )
-    ]
+
+    def is_idle(path: tuple[Any, ...]) -> bool:
+        changed = (replaced(rules, path, other) for other in others(at(rules, path)))
+        return all(passes(task, each, tmp_path / "w", monkeypatch) for each in changed)
+
+    idle = [path for path in found if is_idle(path)]
     assert idle == [], "whoever guesses these otherwise passes all the same"
 
 

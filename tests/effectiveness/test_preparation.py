@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +17,7 @@ from skill_health.effectiveness.tasks._api import SetupCommand, Task, script, ta
 from skill_health.effectiveness.tasks._folder import File, Folder
 from skill_health.effectiveness.tasks._preparation import unmet_needs
 
-
-@pytest.fixture(autouse=True)
-def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    place = tmp_path / "fresh"
-    place.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(place))
-    yield place
-    assert list(place.iterdir()) == []
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def prepared(

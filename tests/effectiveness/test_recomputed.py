@@ -14,6 +14,7 @@ from scipy import stats
 SEED = 1
 WIDENED = "widened where most are alike"
 pytestmark = pytest.mark.slow
+AMOUNTS = ("input_tokens", "output_tokens", "cached_tokens", "cost_usd", "duration_ms", "turns", "tool_calls")
 Cells = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
 
 
@@ -117,10 +118,7 @@ def parts(report: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], list[s
 
 
 def close(figure: Mapping[str, Any], ends: tuple[float, float]) -> None:
-    assert (figure["low"], figure["high"]) == (
-        pytest.approx(ends[0], rel=1e-5, abs=1e-9),
-        pytest.approx(ends[1], rel=1e-5, abs=1e-9),
-    )
+    assert (figure["low"], figure["high"]) == pytest.approx(ends, rel=1e-5, abs=1e-9)
 
 
 def test_every_figure_of_every_arm(run: tuple[dict[str, Any], Cells]) -> None:
@@ -133,18 +131,9 @@ def test_every_figure_of_every_arm(run: tuple[dict[str, Any], Cells]) -> None:
             rewards = [[each["reward"] for each in cell if each["reward"] is not None] for cell in own]
             rewards = [each for each in rewards if each]
             close(arm["reward"], wilson(list(map(sum, rewards)), list(map(len, rewards)), binary=False))
-            close(
-                arm["invoked"]["rate"], wilson([sum(each["invoked"] == "yes" for each in cell) for cell in own], calls)
-            )
-            for what in (
-                "input_tokens",
-                "output_tokens",
-                "cached_tokens",
-                "cost_usd",
-                "duration_ms",
-                "turns",
-                "tool_calls",
-            ):
+            opened = [sum(each["invoked"] == "yes" for each in cell) for cell in own]
+            close(arm["invoked"]["rate"], wilson(opened, calls))
+            for what in AMOUNTS:
                 close(arm[what], amounts(np.array([mean(cell, what) for cell in own])))
 
 
@@ -212,10 +201,8 @@ def test_loading(run: tuple[dict[str, Any], Cells]) -> None:
         if not found:
             continue
         y = differences(cells, tasks, "target", "control", "pass")
-        d, f = (
-            (np.array([mean(cells[t, "target"], "opened") for t in tasks])),
-            differences(cells, tasks, "forced", "control", "pass"),
-        )
+        d = np.array([mean(cells[t, "target"], "opened") for t in tasks])
+        f = differences(cells, tasks, "forced", "control", "pass")
         if found["complier"]["low"] is not None:
             assert found["complier"]["value"] == pytest.approx(min(y.mean() / d.mean(), 1.0), rel=1e-5)
             close(found["complier"], fieller(y, d))

@@ -241,13 +241,9 @@ def test_without_a_report_of_tests_what_pytest_printed_is_read(review: Review, t
         (folder / "verifier/stdout").write_text(PRINTED)
     (task,) = review("--static", "--format", "json", exit_code=1)["tasks"]
     told = {tuple(each["names"]): (each["cause"], each["said"]) for each in task["failures"]}
-    assert told == {
-        ("TestTotal.test_total",): (
-            "missing file",
-            "FileNotFoundError: [Errno 2] No such file or directory: 'out.txt'",
-        ),
-        ("test_file",): ("assertion", "assert 3 == 4"),
-    }
+    missing = "FileNotFoundError: [Errno 2] No such file or directory: 'out.txt'"
+    total, file = ("missing file", missing), ("assertion", "assert 3 == 4")
+    assert told == {("TestTotal.test_total",): total, ("test_file",): file}
 
 
 def test_text_and_markdown_have_the_same_parts(review: Review, tmp_path: Path) -> None:
@@ -280,9 +276,8 @@ def test_nothing_runs_with_static(review: Review, tmp_path: Path) -> None:
 
 def test_a_named_skill_and_an_instruction_of_a_model(review: Review, tmp_path: Path) -> None:
     told = json.loads(TASK["metadata.json"]) | {"instruction_by": "model"}
-    write(
-        tmp_path / "tasks/one", {"task.md": "Use the sum-sheets skill on in.txt.\n", "metadata.json": json.dumps(told)}
-    )
+    text = "Use the sum-sheets skill on in.txt.\n"
+    write(tmp_path / "tasks/one", {"task.md": text, "metadata.json": json.dumps(told)})
     text = review("--static", exit_code=1)
     assert "REJECT" in text and "reject: human-instruction" in text and "major: no-skill-named" in text
 

@@ -25,6 +25,7 @@ from skill_health.effectiveness.run.runs import load_run
 from skill_health.effectiveness.trial.spec import TrialSpec
 
 TIME = "2026-03-01T00:00:00Z"
+SERVER = '[router.providers.here]\nprotocol = "openai"\nbase-url = "http://127.0.0.1:9/v1"\n'
 Call = Callable[..., int]
 
 
@@ -178,9 +179,8 @@ def test_what_is_refused_costs_nothing_and_leaves_nothing(call: Call, collection
 def test_money_needs_a_cap_and_a_price(
     call: Call, collection: Path, made: Made, price: str, given: list[str], message: str
 ) -> None:
-    server = '[router.providers.here]\nprotocol = "openai"\nbase-url = "http://127.0.0.1:9/v1"\n'
     prices = f'[router.prices."here:m"]\n{price}' if price else ""
-    (collection / "skill-health.toml").write_text(server + prices, "utf-8")
+    (collection / "skill-health.toml").write_text(SERVER + prices, "utf-8")
     try:
         code = call("--config", "skill-health.toml", *given, agents="loop:here:m")
     except SkillHealthError as error:
@@ -198,7 +198,7 @@ def test_money_needs_a_cap_and_a_price(
 @pytest.mark.slow
 def test_the_cap_of_a_trial_can_be_set(call: Call, collection: Path, made: Made) -> None:
     (collection / "skill-health.toml").write_text(
-        '[router.providers.here]\nprotocol = "openai"\nbase-url = "http://127.0.0.1:9/v1"\n'
+        f"{SERVER}"
         '[router.prices."here:m"]\ninput = 1\noutput = 2\n[effectiveness]\nagents = ["loop:here:m"]\narms = ["full"]\n',
         "utf-8",
     )

@@ -127,8 +127,7 @@ def test_a_program_that_is_missing_or_says_nothing(tmp_path: Path, monkeypatch: 
     for name, text in {"bad": "exit 3", "mute": "echo no version", "home": "echo $HOME.1.2"}.items():
         (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / name).chmod(0o755)
-    assert version_of(str(tmp_path / "bad")) is None
-    assert version_of(str(tmp_path / "mute")) is None
+    assert version_of(str(tmp_path / "bad")) is None is version_of(str(tmp_path / "mute"))
     assert "/root" not in str(version_of(str(tmp_path / "home")))
 
 
@@ -150,10 +149,8 @@ def test_tasks_bring_skills_of_their_own(tmp_path: Path) -> None:
     assert list(inputs.copies_of(plain)) == list(SKILLS)
     assert list(inputs.copies_of(bench)) == list(inputs.everything) == sorted([*SKILLS, "own-work"])
     own = inputs.copies_of(bench)["own-work"]
-    assert ([file.path for file in own.files], own.description) == (
-        ["SKILL.md", "scripts/run.sh"],
-        "Own. Use when own.",
-    )
+    assert [file.path for file in own.files] == ["SKILL.md", "scripts/run.sh"]
+    assert own.description == "Own. Use when own."
     (root / "skills" / "own-work").mkdir()
     (root / "skills" / "own-work" / "SKILL.md").write_text("---\nname: own-work\ndescription: Else.\n---\n", "utf-8")
     with pytest.raises(UsageError, match="'own-work': that of tasks/bench"):

@@ -122,11 +122,8 @@ def test_no_text_of_a_stranger_reaches_the_terminal(show: Show, tmp_path: Path) 
         "target", trajectory_json=story(step), final_txt=hostile, diff_patch=hostile, verifier__stdout=hostile
     )
     task = first_task(write(tmp_path / "reports", files, notes=(TOLD,), stop_reason=TOLD))
-    for told in (
-        show(),
-        show("last", f"{task}/target/0"),
-        show("last", f"{task}/target/0", "--against", f"{task}/control/0"),
-    ):
+    one = ("last", f"{task}/target/0")
+    for told in (show(), show(*one), show(*one, "--against", f"{task}/control/0")):
         assert all(clean(line) == line for line in told.split("\n"))
 
 
@@ -140,9 +137,8 @@ def test_no_link_is_followed(show: Show, tmp_path: Path, name: str) -> None:
     os.symlink(elsewhere, place)
     told = show("last", f"{task}/target/0", "--against", f"{task}/control/0")
     alone = show("last", f"{task}/target/0")
-    secret = {"trajectory.json": "I read the skill", "final.txt": "at the end\n  2 dozen", "verifier": "all well"}.get(
-        name
-    )
+    secrets = {"trajectory.json": "I read the skill", "final.txt": "at the end\n  2 dozen", "verifier": "all well"}
+    secret = secrets.get(name)
     assert secret is None or secret not in alone
     if name == "workspace.tar.gz":
         assert "no workspace" in told
@@ -154,9 +150,6 @@ def test_an_archive_that_grows_without_end_is_not_unpacked(show: Show, tmp_path:
     task = first_task(write(tmp_path / "reports", files))
     told = show("last", f"{task}/target/0", "--against", f"{task}/control/0")
     assert "the kept workspace is too large to be compared" in told
-    files = with_files("target", workspace_tar_gz=b"\x1f\x8bno archive")
-    other = first_task(write(tmp_path / "other" / "reports", files))
-    assert other == task
 
 
 def test_steps_beyond_the_limit_are_counted(show: Show, tmp_path: Path) -> None:

@@ -80,11 +80,8 @@ def test_everything_is_kept(tmp_path: Path, sandbox: str) -> None:
     assert (place / "verifier/stdout").read_text() == "judged\n"
     assert (place / "verifier/notes.txt").read_text() == "fine\n"
     assert bench.record(place, "trial.json")["sandbox"]["name"] == sandbox
-    assert (
-        bench.record(place, "probe.json")["staged"]
-        == bench.record(place, "probe.json")["planned"]
-        == dict(result.skills)
-    )
+    probe = bench.record(place, "probe.json")
+    assert probe["staged"] == probe["planned"] == dict(result.skills)
     assert {".agents/skills/alpha/SKILL.md", ".agents/skills/alpha/data/more.txt", "out.txt"} < set(
         bench.archived(place)
     )

@@ -89,23 +89,27 @@ def broken(parts: Path, tmp_path: Path, how: str) -> list[str]:
         return found[:2]
     if how == "twice":
         return [*found, found[0]]
-    if how == "doubled":
-        more = (first / "results.jsonl").read_text().splitlines(keepends=True)[0]
-        with (second / "results.jsonl").open("a") as file:
-            file.write(more)
-    if how == "other":
-        manifest = json.loads((second / "manifest.json").read_text())
-        (second / "manifest.json").write_text(json.dumps({**manifest, "seed": 7}))
-    if how == "probes":
-        probes = json.loads((second / "probe.json").read_text())
-        probes["probes"][0]["version"] = "another"
-        (second / "probe.json").write_text(json.dumps(probes))
-    if how == "outside":
-        text = (second / "results.jsonl").read_text()
-        line = json.loads(text.splitlines()[0])
-        (second / "results.jsonl").write_text(text.replace(line["folder"], "../../../elsewhere"))
     if how == "whole":
         return [*found[:2], str(the_run(tmp_path / "parts" / "whole"))]
+
+    def of_other_probes(text: str) -> str:
+        probes = json.loads(text)
+        probes["probes"][0]["version"] = "another"
+        return json.dumps(probes)
+
+    name, change = {
+        "doubled": (
+            "results.jsonl",
+            lambda text: text + (first / "results.jsonl").read_text().partition("\n")[0] + "\n",
+        ),
+        "other": ("manifest.json", lambda text: json.dumps({**json.loads(text), "seed": 7})),
+        "probes": ("probe.json", of_other_probes),
+        "outside": (
+            "results.jsonl",
+            lambda text: text.replace(json.loads(text.partition("\n")[0])["folder"], "../../x"),
+        ),
+    }[how]
+    (second / name).write_text(change((second / name).read_text()))
     return found
 
 
