@@ -305,13 +305,6 @@ def test_no_p_value_stands_beside_what_is_not_testable() -> None:
     assert "0.010" not in table
 
 
-def test_reports_are_written_beside_the_run(tmp_path: Path) -> None:
-    paths = reports.write_reports(str(tmp_path), typed_report(real()))
-    assert [Path(path).name for path in paths] == ["report.json", "report.md"]
-    assert json.loads(Path(paths[0]).read_text(encoding="utf-8")) == real()
-    assert Path(paths[1]).read_text(encoding="utf-8") == markdown.render(typed_report(real()))
-
-
 def call(*arguments: str) -> Any:
     done = CliRunner().invoke(command, list(arguments), standalone_mode=False)
     if done.exception:

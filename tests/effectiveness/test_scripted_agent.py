@@ -237,10 +237,9 @@ def test_the_oracle_of_a_container_works_in_the_workspace() -> None:
         assert (Path(made.places.workspace) / "out.txt").read_text() == "here\n1\n2\n", output
 
 
-@pytest.mark.parametrize(
-    ("key", "failure"), [("fail", "infrastructure"), ("quota", "quota"), ("auth", "auth"), ("refusal", "refusal")]
-)
-def test_it_ends_early_as_it_is_told(key: str, failure: str) -> None:
+@pytest.mark.parametrize("key", ["fail", "quota", "auth", "refusal"])
+def test_it_ends_early_as_it_is_told(key: str) -> None:
+    failure = "infrastructure" if key == "fail" else key
     with bench(made_task(), "target", SKILLS, spec=f"scripted:base=1,{key}=1") as made:
         output = made.run(scripted)
         reading = scripted.read(output, made.job)

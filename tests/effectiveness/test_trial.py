@@ -288,18 +288,6 @@ def test_a_foreign_skill_stops_the_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("status", "body", "outcome"), [
-    (401, {"error": {"message": "invalid key", "type": "invalid_request_error", "code": "invalid_api_key"}}, "auth"),
-    (429, {"error": {"message": "no credit", "type": "insufficient_quota", "code": "insufficient_quota"}}, "quota"),
-])  # fmt: skip
-def test_errors_that_stop_the_run(tmp_path: Path, status: int, body: dict[str, Any], outcome: str) -> None:
-    made = cell(task(tmp_path, NO_CHECK), asking("ask('x')"), "none")
-    with AgentServer(Play(error=(status, body))) as server:
-        result, _ = run(tmp_path, with_model(made, server))
-    assert result.outcome == outcome and result.error and result.reward is None
-
-
-@pytest.mark.slow
 def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     # A port that is bound and not listened at refuses everybody, and nobody else can take it meanwhile.
     with socket.socket() as held:

@@ -209,9 +209,8 @@ def kept_of(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kind", "form"), [("judging", "json"), ("judging", "md"), ("pairwise", "md"), ("pairwise", "json")]
-)
+@pytest.mark.parametrize("kind", ["judging", "pairwise"])
+@pytest.mark.parametrize("form", ["json", "md"])
 def test_a_judging_in_shards_is_the_judging(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, form: str
 ) -> None:
