@@ -20,7 +20,7 @@ from skill_health.core.validation import load_schema
 from skill_health.documents import task_review
 from skill_health.documents._record import FullFigure, NotedFigure
 from skill_health.documents.effect_check import CheckedTask, FaultKind, TaskFault
-from skill_health.documents.task_review import CriterionCode, Recommendation, ReviewedArm, SkillsImpact
+from skill_health.documents.task_review import CriterionCode, Recommendation, ReviewedArm, ReviewedOracle, SkillsImpact
 from skill_health.effectiveness.review.build import cause_of
 from skill_health.effectiveness.review.criteria import CATEGORIES, ReviewFacts, judge_task, recommend
 from skill_health.effectiveness.run.runs import EffectRun
@@ -68,7 +68,7 @@ def facts(about: TaskAbout = NOTHING_SAID, **changes: Any) -> ReviewFacts:
     )  # fmt: skip
     of_metadata = {name: changes.pop(name) for name in tuple(changes) if hasattr(metadata, name)}
     made = ReviewFacts(
-        replace(metadata, **of_metadata), about, checked(), task_review.ReviewedOracle(state="passes", reward=1.0, tests=None, seconds=1.0),
+        replace(metadata, **of_metadata), about, checked(), ReviewedOracle(state="passes", reward=1.0, tests=None, seconds=1.0),
         (arm(0, 9),), (delta(0.8, 0.4, 0.95),), {"a": 0, "b": 0, "c": 0}, CATEGORIES,
     )  # fmt: skip
     return replace(made, **changes)

@@ -95,7 +95,9 @@ def test_a_real_run_writes_everything_and_says_so(
         (f"t{n:02}", arm): "pass" if arm == "target" else "fail" for n in range(4) for arm in ("control", "target")
     }
     history = rows(collection / "reports" / "effectiveness-history.jsonl")
-    records = {"result": rows(folder / "results.jsonl"), "history": history}
+    attempts = rows(folder / "attempts.jsonl")
+    records = {"result": rows(folder / "results.jsonl"), "attempt": attempts, "history": history}
+    records["result"] += [event["result"] for event in attempts if event["event"] == "end"]
     records |= {name: [json.loads((folder / f"{name}.json").read_text())] for name in ("manifest", "probe")}
     for name, own in records.items():
         for record in own:

@@ -14,13 +14,11 @@ import run_made
 from effects_made import replace
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 from run_made import PRICE, TASKS, Made, a_model, a_plan, events, failing, go, open_journal, rows, the_run
 
 from skill_health.bench.budget import Budget
 from skill_health.bench.run_folder import find_place, load_result_records
 from skill_health.core.errors import UsageError
-from skill_health.core.validation import load_schema
 from skill_health.documents._record import TokenUsage, convert_record, record_values
 from skill_health.documents.effect_result import Invoked, Outcome, TrialResult
 from skill_health.effectiveness.plan.plan import OF_TRIALS, TrialPlan
@@ -57,18 +55,6 @@ def test_every_key_has_one_result_in_canonical_order(tmp_path: Path) -> None:
     for result in found:
         assert result.folder == folder_of(result.key)
         assert (the_run(tmp_path) / result.folder / "trial.json").exists()
-
-
-@pytest.mark.slow
-def test_what_is_written_keeps_the_published_schemas(tmp_path: Path) -> None:
-    go(tmp_path, a_plan(), Made(also=failing(1)))
-    result, attempt = (Draft202012Validator(load_schema(f"effectiveness-{name}")) for name in ("result", "attempt"))
-    for row in rows(the_run(tmp_path) / "results.jsonl"):
-        result.validate(row)
-    for row in events(tmp_path):
-        attempt.validate(row)
-        if row["event"] == "end":
-            result.validate(row["result"])
 
 
 @pytest.mark.slow
