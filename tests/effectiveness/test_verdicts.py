@@ -157,21 +157,16 @@ def test_the_union_of_nulls_is_tested_by_the_largest_p(counts: list[tuple[int, .
 
 
 def test_a_hinted_target_is_held_against_hinted_texts() -> None:
-    planned = manifest(
-        [task(f"{n:03}", "one") for n in range(12)], ("control", "target+hint", "placebo+hint", "placebo")
-    )
-    found = results(
-        **{"control": [0] * 12, "target+hint": [3] * 12, "placebo": [0] * 12, "placebo+hint": [3] * 11 + [2]}
-    )
-    (model,) = reported(planned, found)["models"]
+    found = {"control": [0] * 12, "target+hint": [3] * 12, "placebo": [0] * 12, "placebo+hint": [3] * 11 + [2]}
+    planned = manifest([task(f"{n:03}", "one") for n in range(12)], tuple(found))
+    (model,) = reported(planned, results(**found))["models"]
     assert model["verdict"]["word"] == ANY_TEXT_HELPS
 
 
 def test_no_evidence_is_not_evidence_of_none() -> None:
     found = verdict_of([0, 3] * 6, [3, 0] * 6)
-    assert found["notes"] == [
-        "no evidence of an effect is not evidence of none: the interval says what is still possible"
-    ]
+    (note,) = found["notes"]
+    assert note.startswith("no evidence of an effect is not evidence of none")
 
 
 def test_why_a_verdict_is_preliminary() -> None:
@@ -206,9 +201,7 @@ def test_a_negative_control_that_gains_marks_the_run_as_biased() -> None:
     assert model["controls"]["passed"] is False and model["verdict"]["word"] == "biased"
     assert all(skill["verdict"]["word"] == "biased" for skill in model["skills"])
     assert report["biased"] == [f"{MODEL}: {reason}" for reason in model["biased"]]
-    assert (
-        "negative-control is +66.7 pp over 20 tasks, where there should be no difference (p = " in report["biased"][1]
-    )
+    assert "negative-control is +66.7 pp over 20 tasks, where there should be no " in report["biased"][1]
     assert model["controls"]["note"] == "; ".join(model["biased"])
     assert [each["rank"] for each in report["leaderboard"]] == [None, None]
     over = {(each["name"], each["over"]): each for each in model["controls"]["contrasts"]}
@@ -331,10 +324,8 @@ def test_a_verdict_that_missing_trials_could_undo_says_so(harm: bool) -> None:
 
 def test_the_ceiling_is_that_of_the_tasks_that_are_compared() -> None:
     """Tasks that name no target have a control, too, and no say in whether the others leave room."""
-    planned = manifest(
-        [task(f"{n:03}", "one") for n in range(12)] + [task(f"{n:03}", None) for n in range(12, 112)],
-        ("control", "target", "full"),
-    )
+    tasks = [task(f"{n:03}", "one" if n < 12 else None) for n in range(112)]
+    planned = manifest(tasks, ("control", "target", "full"))
     found = results(control=[0, 2] * 6 + [3] * 100, target=[2, 0] * 6)
     (model,) = reported(planned, found)["models"]
     assert model["arms"][0]["success"]["value"] > 0.9
