@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
 import pytest
 from gateway_servers import PROTOCOLS, Server, ask, asking, opened, works
+from test_gateway import in_loop
 
 from skill_health.bench.providers._load import load_provider
 from skill_health.effectiveness.gateway.ledger import NameWatcher, offered_order, texts_of
@@ -43,7 +43,8 @@ def with_tools(protocol: str, *later: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_only_answers_to_requests_with_tools_are_turns(protocol: str) -> None:
+@in_loop
+async def test_only_answers_to_requests_with_tools_are_turns(protocol: str) -> None:
     asked: list[int] = []
 
     def enough(turns: int, given: bool) -> str:
@@ -51,53 +52,46 @@ def test_only_answers_to_requests_with_tools_are_turns(protocol: str) -> None:
         asked.append(turns)
         return "it has had its turns" if turns >= 2 else ""
 
-    async def main() -> None:
-        async with Server(works) as server, opened(server, protocol, end_after=enough) as gateway:
-            bodies = [
-                asking(protocol),
-                with_tools(protocol),
-                asking(protocol),
-                with_tools(protocol),
-                with_tools(protocol),
-            ]
-            answers = [await ask(gateway, protocol, body=body) for body in bodies]
-            assert len(server.got) == 4, "what is refused is never asked"
-        assert [answer.status_code for answer in answers] == [200, 200, 200, 200, 400]
-        assert "it has had its turns" in json.dumps(answers[-1].json())
-        assert answers[-1].headers["x-should-retry"] == "false"
-        seen = gateway.seen
-        assert (seen.turns, seen.answered, seen.failure, seen.error) == (2, 4, "capped", "it has had its turns")
-        assert asked == [0, 0, 1, 1, 2]
-
-    asyncio.run(main())
+    async with Server(works) as server, opened(server, protocol, end_after=enough) as gateway:
+        bodies = [
+            asking(protocol),
+            with_tools(protocol),
+            asking(protocol),
+            with_tools(protocol),
+            with_tools(protocol),
+        ]
+        answers = [await ask(gateway, protocol, body=body) for body in bodies]
+        assert len(server.got) == 4, "what is refused is never asked"
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 200, 400]
+    assert "it has had its turns" in json.dumps(answers[-1].json())
+    assert answers[-1].headers["x-should-retry"] == "false"
+    seen = gateway.seen
+    assert (seen.turns, seen.answered, seen.failure, seen.error) == (2, 4, "capped", "it has had its turns")
+    assert asked == [0, 0, 1, 1, 2]
 
 
-def test_a_call_that_failed_is_no_turn() -> None:
-    async def main() -> None:
-        async def react(got: Any, reply: Any) -> None:
-            await (works(got, reply) if len(server.got) > 2 else reply.send(529, {"error": {"message": "busy"}}))
+@in_loop
+async def test_a_call_that_failed_is_no_turn() -> None:
+    async def react(got: Any, reply: Any) -> None:
+        await (works(got, reply) if len(server.got) > 2 else reply.send(529, {"error": {"message": "busy"}}))
 
-        async with (
-            Server(react) as server,
-            opened(server, "anthropic", end_after=lambda turns, _: "over" * (turns > 0)) as gateway,
-        ):
-            codes = [(await ask(gateway, "anthropic", body=with_tools("anthropic"))).status_code for _ in range(4)]
-        assert codes == [529, 529, 200, 400]
-
-    asyncio.run(main())
+    async with (
+        Server(react) as server,
+        opened(server, "anthropic", end_after=lambda turns, _: "over" * (turns > 0)) as gateway,
+    ):
+        codes = [(await ask(gateway, "anthropic", body=with_tools("anthropic"))).status_code for _ in range(4)]
+    assert codes == [529, 529, 200, 400]
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_the_call_that_brings_the_text_of_a_skill_can_be_refused(protocol: str) -> None:
-    async def main() -> None:
-        terms = {"telling": LINES, "end_after": lambda _, given: "a skill was opened" * given}
-        async with Server(works) as server, opened(server, protocol, **terms) as gateway:
-            bodies = with_tools(protocol), with_tools(protocol, "\n".join(LINES["csv"]))
-            codes = [(await ask(gateway, protocol, body=body)).status_code for body in bodies]
-            assert codes == [200, 400] and len(server.got) == 1
-        assert gateway.seen.given == (("csv",),)
-
-    asyncio.run(main())
+@in_loop
+async def test_the_call_that_brings_the_text_of_a_skill_can_be_refused(protocol: str) -> None:
+    terms = {"telling": LINES, "end_after": lambda _, given: "a skill was opened" * given}
+    async with Server(works) as server, opened(server, protocol, **terms) as gateway:
+        bodies = with_tools(protocol), with_tools(protocol, "\n".join(LINES["csv"]))
+        codes = [(await ask(gateway, protocol, body=body)).status_code for body in bodies]
+        assert codes == [200, 400] and len(server.got) == 1
+    assert gateway.seen.given == (("csv",),)
 
 
 def watched(protocol: str, *bodies: dict[str, Any]) -> tuple[tuple[str, ...], ...]:
