@@ -187,15 +187,10 @@ def test_scenarios(tmp_path: Path) -> None:
         "output_contains", "output_matches", "file_exists", "file_contains", "output_length", "tool_called", "tool_called",
         "figure", "judged",
     ]  # fmt: skip
-    assert given_to(task, 1) == {"pattern": "(?i)fo+ur", "absent": "yes"} and given_to(task, 6) == {
-        "tool": "web",
-        "most": "0",
-    }
-    assert ([file.path for file in task.files], task.agent_timeout_sec, task.target_name) == (
-        ["in.csv", "more.txt"],
-        30,
-        "sums",
-    )
+    assert given_to(task, 1) == {"pattern": "(?i)fo+ur", "absent": "yes"}
+    assert given_to(task, 6) == {"tool": "web", "most": "0"}
+    assert [file.path for file in task.files] == ["in.csv", "more.txt"]
+    assert (task.agent_timeout_sec, task.target_name) == (30, "sums")
     assert "eval.yaml:15: an assertion of the type 'clairvoyance' is not known here" in task.unsupported
     assert [(each.command, each.required) for each in task.preparation] == [("dotnet build", False)]
 
@@ -295,12 +290,8 @@ def test_uipath(tmp_path: Path) -> None:
 def test_a_task_for_each_row(tmp_path: Path) -> None:
     rows = '{"id": "a", "prompt": "Add.", "expected_skill": "sums"}\n{"id": "b", "prompt": "Sing.", "expected_skill": ""}\n'
     one, two = load(tmp_path, {"a/activation.yaml": ROWS, "a/rows.jsonl": rows}).tasks
-    assert (one.id, one.prompt, one.target_name, given_to(one, 0)) == (
-        "activation-a",
-        "Add.",
-        "sums",
-        {"skill": "sums"},
-    )
+    assert (one.id, one.prompt, one.target_name) == ("activation-a", "Add.", "sums")
+    assert given_to(one, 0) == {"skill": "sums"}
     assert (two.target_name, given_to(two, 0)) == (NO_SKILL, {"skill": "sums", "absent": "yes"})
 
 
@@ -309,34 +300,21 @@ def test_promptfoo(tmp_path: Path) -> None:
     (task,) = loaded.tasks
     assert (task.prompt, task.target_name) == ("Do this: Add up.", "sums")
     assert kinds(task) == [
-        "output_contains",
-        "output_contains",
-        "output_matches",
-        "json_value",
-        "judged",
-        "skill_used",
-        "figure",
-    ]
+        "output_contains", "output_contains", "output_matches", "json_value", "judged", "skill_used", "figure",
+    ]  # fmt: skip
     assert task.rubric and task.rubric.criteria[1].check
     assert [value for key, value in task.rubric.criteria[1].check.given if key == "text"] == ["three", "Ann"]
     assert any("no code is run" in line for line in task.unsupported)
-    assert [problem.message for problem in loaded.problems] == [
-        "the prompt names the variable 'ask', which has no text"
-    ]
+    (problem,) = loaded.problems
+    assert problem.message == "the prompt names the variable 'ask', which has no text"
 
 
 def test_samples_of_inspect(tmp_path: Path) -> None:
     lines = [
-        {
-            "input": "1+2?",
-            "target": "3",
-            "id": 1,
-            "files": {"a.txt": "x", "b.txt": "given.txt"},
-            "metadata": {"skill": "sums"},
-        },
+        {"input": "1+2?", "target": "3", "id": 1, "files": {"a.txt": "x", "b.txt": "given.txt"}, "metadata": {"skill": "sums"}},
         {"input": [{"role": "user", "content": "Which?"}], "target": ["B", "A"], "choices": ["x", "y"]},
         {"input": "Explain.", "target": "word " * 20, "sandbox": "docker"},
-    ]
+    ]  # fmt: skip
     files = {"sums/data.jsonl": "\n".join(map(json.dumps, lines)), "sums/given.txt": "kept"}
     one, two, three = load(tmp_path, files).tasks
     assert [(file.path, file.data) for file in one.files] == [("a.txt", b"x"), ("b.txt", b"kept")]

@@ -21,11 +21,8 @@ SECRET = (
     "the quarterly ledger of Harrowgate Mills must balance to 48,317.92 before anything else is even looked at by you"
 )
 EVAL = {
-    "id": 1,
-    "prompt": f"Check that {SECRET}.",
-    "expected_output": "4711.0815",
-    "assertions": ["It says 48,317.92."],
-}
+    "id": 1, "prompt": f"Check that {SECRET}.", "expected_output": "4711.0815", "assertions": ["It says 48,317.92."],
+}  # fmt: skip
 FILES = {
     "skills/sums/SKILL.md": "---\nname: sums\ndescription: Adds up numbers in ledgers.\n---\n# Sums\n\nAdd [all](references/how.md).\n",
     "skills/sums/references/how.md": "Add one number after another.\n",

@@ -121,12 +121,10 @@ async def test_a_far_end_that_is_gone_is_a_failure_of_the_infrastructure() -> No
 @pytest.mark.parametrize(
     "answers",
     [
-        b'{"session": "none of ours", "trace": {"requests": "many"}}\n',
-        b'{"session": 0}\n',
-        b'{"session": 0}\n[]\n',
+        b'{"session": "none of ours", "trace": {"requests": "many"}}\n', b'{"session": 0}\n', b'{"session": 0}\n[]\n',
         b"",
     ],
-)
+)  # fmt: skip
 @in_loop
 async def test_what_breaks_off_or_lies_in_place_of_a_far_end_is_not_believed(answers: bytes) -> None:
     async def lie(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

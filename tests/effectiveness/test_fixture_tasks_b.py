@@ -101,11 +101,9 @@ def test_figures_of_the_judge_are_computed_twice() -> None:
     wanted = expected("010")
     hit, rejected = table[0][0] / sum(table[0]), table[1][1] / sum(table[1])
     found = {
-        "items": sum(map(sum, table)),
-        "kappa": metrics.cohens_kappa(table, return_results=False),
-        "sensitivity": hit,
+        "items": sum(map(sum, table)), "kappa": metrics.cohens_kappa(table, return_results=False), "sensitivity": hit,
         "specificity": rejected,
-    }
+    }  # fmt: skip
     assert found == pytest.approx(wanted["agreement"], abs=1e-4)
     for rate in wanted["pass_rate"].values():
         # The rate of people that would make the judge pass as many as it did.
@@ -120,35 +118,12 @@ def test_readings_are_told_as_they_are() -> None:
 
 
 SCALARS = [
-    "plain words",
-    "plain words\n  over two lines",
-    '"quoted: with a colon, \\"marks\\" and \u00fc" # comment',
-    "'single: it''s one'",
-    '"over\n  two lines"',
-    ">-\n  folded: text\n  goes on",
-    "|\n  literal # text\n  goes on",
-    "colon: and a space",
-    "ends with a colon:",
-    "a colon:without a space",
-    "word # comment",
-    "word #comment # more",
-    "a#b",
-    "[train, taxi]",
-    "{a: b}",
-    "- item",
-    "-item",
-    "? key",
-    "@at",
-    "`tick`",
-    "%percent",
-    "*star",
-    "&anchor word",
-    "! tag",
-    '"open',
-    "'open",
-    '"closed" and more',
-    "",
-]
+    "plain words", "plain words\n  over two lines", '"quoted: with a colon, \\"marks\\" and \u00fc" # comment',
+    "'single: it''s one'", '"over\n  two lines"', ">-\n  folded: text\n  goes on", "|\n  literal # text\n  goes on",
+    "colon: and a space", "ends with a colon:", "a colon:without a space", "word # comment", "word #comment # more",
+    "a#b", "[train, taxi]", "{a: b}", "- item", "-item", "? key", "@at", "`tick`", "%percent", "*star", "&anchor word",
+    "! tag", '"open', "'open", '"closed" and more', "",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", SCALARS)

@@ -54,12 +54,8 @@ async def test_only_answers_to_requests_with_tools_are_turns(protocol: str) -> N
 
     async with Server(works) as server, opened(server, protocol, end_after=enough) as gateway:
         bodies = [
-            asking(protocol),
-            with_tools(protocol),
-            asking(protocol),
-            with_tools(protocol),
-            with_tools(protocol),
-        ]
+            asking(protocol), with_tools(protocol), asking(protocol), with_tools(protocol), with_tools(protocol),
+        ]  # fmt: skip
         answers = [await ask(gateway, protocol, body=body) for body in bodies]
         assert len(server.got) == 4, "what is refused is never asked"
     assert [answer.status_code for answer in answers] == [200, 200, 200, 200, 400]

@@ -52,10 +52,8 @@ def test_criteria_that_are_all_met(tmp_path: Path, sandbox: str) -> None:
     assert (result.outcome, result.reward, answers(result)) == ("pass", 1.0, ["met", "met", "met"])
     kept = record(place, "criteria.json")
     assert kept["reward"] == 1.0 and [each["by"] for each in kept["criteria"]] == [
-        "command",
-        "output_contains",
-        "file_contains",
-    ]
+        "command", "output_contains", "file_contains",
+    ]  # fmt: skip
     assert record(place, "verdict.json")["source"] == "criteria"
 
 

@@ -225,13 +225,8 @@ def test_limits_of_time_and_of_the_disk(tmp_path: Path, installed: Path) -> None
     late = go(box, "bash", "-c", "echo here > y; sleep 100", limits=SandboxLimits(2))
     assert (late.stopped, late.exit_code) == ("timeout", None)
     assert Path(box.workspace, "y").read_text() == "here\n"
-    full = go(
-        box,
-        "bash",
-        "-c",
-        "for n in 1 2 3; do head -c 9000000 /dev/zero > $n; done",
-        limits=SandboxLimits(60, disk_bytes=20 << 20),
-    )
+    fill = "for n in 1 2 3; do head -c 9000000 /dev/zero > $n; done"
+    full = go(box, "bash", "-c", fill, limits=SandboxLimits(60, disk_bytes=20 << 20))
     assert full.stopped == "disk" and os.listdir(box.workspace) == []
     assert [line.split()[0] for line in installed.read_text().splitlines()] == ["start", "pid", "stop"] * 2
 
@@ -323,17 +318,12 @@ def entry(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> tarfile
 
 
 ATTACKS = {
-    "above": [(entry("0/../out"), b"x")],
-    "absolute": [(entry("/etc/out"), b"x")],
-    "another place": [(entry("7/out"), b"x")],
-    "a place that is read only": [(entry("1/out"), b"x")],
-    "the place itself": [(entry("0", tarfile.SYMTYPE, "/etc"), b"")],
-    "a dot": [(entry("0/./x"), b"x")],
+    "above": [(entry("0/../out"), b"x")], "absolute": [(entry("/etc/out"), b"x")],
+    "another place": [(entry("7/out"), b"x")], "a place that is read only": [(entry("1/out"), b"x")],
+    "the place itself": [(entry("0", tarfile.SYMTYPE, "/etc"), b"")], "a dot": [(entry("0/./x"), b"x")],
     "twice": [(entry("0/a"), b"x"), (entry("0/a"), b"y")],
     "below a file": [(entry("0/a"), b"x"), (entry("0/a/b"), b"y")],
-    "too many": [(entry(f"0/{n}"), b"") for n in range(6)],
-    "too large": [(entry("0/a"), b"x" * 2_000)],
-    "cut": [],
+    "too many": [(entry(f"0/{n}"), b"") for n in range(6)], "too large": [(entry("0/a"), b"x" * 2_000)], "cut": [],
 }  # fmt: skip
 
 

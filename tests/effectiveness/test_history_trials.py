@@ -75,12 +75,8 @@ def test_missing_data_is_not_scored_and_nothing_scored_is_null() -> None:
     lines = list(map(record_values, history_lines(given, build_report(given, []), [])))
     for line in lines:
         valid(line)
-    assert (lines[0]["scored"], lines[0]["control"]["value"], lines[0]["p"], lines[0]["cost_usd"]) == (
-        0,
-        None,
-        None,
-        None,
-    )
+    whole = lines[0]
+    assert (whole["scored"], whole["control"]["value"], whole["p"], whole["cost_usd"]) == (0, None, None, None)
 
 
 @pytest.mark.slow
@@ -150,8 +146,6 @@ def test_a_bundle_has_one_line_and_its_skills_none() -> None:
     report = build_report(typed(given), results)
     lines = history_lines(typed(given), report, results)
     assert [(line.skill, line.skills, line.skill_digest, line.tasks) for line in lines] == [
-        (None, (), "all", 9),
-        ("skill-0 + skill-1", ("skill-0", "skill-1"), "d0+d1", 8),
-        ("skill-2", (), "d2", 1),
-    ]
+        (None, (), "all", 9), ("skill-0 + skill-1", ("skill-0", "skill-1"), "d0+d1", 8), ("skill-2", (), "d2", 1),
+    ]  # fmt: skip
     list(map(valid, map(record_values, lines)))

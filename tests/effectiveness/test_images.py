@@ -327,10 +327,8 @@ def test_bases_that_cannot_be_pulled_are_named(said: str, dockerfile: str, bases
 
 
 PUBLIC, LISTED, NONE = (
-    TaskResources(),
-    TaskResources(network="allowlist", hosts=("*.A.org",)),
-    TaskResources(network="none"),
-)
+    TaskResources(), TaskResources(network="allowlist", hosts=("*.A.org",)), TaskResources(network="none"),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(("choice", "resources", "grant"), [

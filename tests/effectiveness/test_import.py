@@ -26,17 +26,10 @@ from skill_health.effectiveness.tasks._load import load_tasks
 from skill_health.effectiveness.tasks.plan_directory import missing_parts, why_not_written, write_task
 
 FOREIGN = {
-    "skills/sums/SKILL.md": SKILL,
-    "skills/sums/evals/evals.json": NVIDIA,
-    "plugins/sums/eval.yaml": DOTNET,
-    "tests/vally/eval.yaml": VALLY,
-    "w/eval.yaml": WAZA,
-    "w/tasks/add.yaml": WAZA_TASK,
-    "w/fixtures/in.txt": "1",
-    "t/area/one/one.yaml": UIPATH,
-    "t/area/one/check.py": "import sys",
-    "t/area/_shared/template/in.txt": "1",
-}
+    "skills/sums/SKILL.md": SKILL, "skills/sums/evals/evals.json": NVIDIA, "plugins/sums/eval.yaml": DOTNET,
+    "tests/vally/eval.yaml": VALLY, "w/eval.yaml": WAZA, "w/tasks/add.yaml": WAZA_TASK, "w/fixtures/in.txt": "1",
+    "t/area/one/one.yaml": UIPATH, "t/area/one/check.py": "import sys", "t/area/_shared/template/in.txt": "1",
+}  # fmt: skip
 
 
 def without_places(rubric: Rubric | None) -> Rubric | None:

@@ -56,11 +56,8 @@ def as_staged(run: Path) -> None:
         if row["arm"].endswith("+hint") and names:
             prompt = f"{prompt.rstrip()}\n\n{hint_line(names)}\n"
         trial = {
-            "prompt": prompt,
-            "arm": row["arm"],
-            "replication": row["replication"],
-            "skills_folder": ".agents/skills",
-        }
+            "prompt": prompt, "arm": row["arm"], "replication": row["replication"], "skills_folder": ".agents/skills",
+        }  # fmt: skip
         trial["skills"] = [{"name": name, "digest": "d", "placebo": "placebo" in row["arm"]} for name in names]
         steps = [{"source": "user", "message": prompt}, {"source": "agent", "message": f"I am in {place}/workspace."}]
         (place / "trial.json").write_text(json.dumps(trial))

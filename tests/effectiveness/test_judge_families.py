@@ -11,26 +11,15 @@ from skill_health.effectiveness.judge.families import families_of, parse_familie
 @pytest.mark.parametrize(
     ("model", "families"),
     [
-        ("claude-sonnet-4-5", {"claude"}),
-        ("us.anthropic.claude-3-haiku-20240307-v1:0", {"claude"}),
-        ("anthropic/Claude-Opus-4", {"claude"}),
-        ("opus", {"claude"}),
-        ("gpt-5-mini", {"gpt"}),
-        ("openai/gpt-oss-20b", {"gpt"}),
-        ("o3-mini", {"gpt"}),
-        ("models/gemini-2.5-pro", {"gemini"}),
-        ("google/gemma-3-27b-it", {"gemini"}),
-        ("meta-llama/Llama-3.1-8B-Instruct", {"llama"}),
-        ("deepseek-ai/DeepSeek-R1-Distill-Qwen-7B", {"deepseek", "qwen"}),
-        ("mistralai/Mixtral-8x7B", {"mistral"}),
-        ("phi-4", {"phi"}),
-        ("command-r-plus", {"command"}),
-        ("m", set()),
-        ("", set()),
-        ("o30", set()),
+        ("claude-sonnet-4-5", {"claude"}), ("us.anthropic.claude-3-haiku-20240307-v1:0", {"claude"}),
+        ("anthropic/Claude-Opus-4", {"claude"}), ("opus", {"claude"}), ("gpt-5-mini", {"gpt"}),
+        ("openai/gpt-oss-20b", {"gpt"}), ("o3-mini", {"gpt"}), ("models/gemini-2.5-pro", {"gemini"}),
+        ("google/gemma-3-27b-it", {"gemini"}), ("meta-llama/Llama-3.1-8B-Instruct", {"llama"}),
+        ("deepseek-ai/DeepSeek-R1-Distill-Qwen-7B", {"deepseek", "qwen"}), ("mistralai/Mixtral-8x7B", {"mistral"}),
+        ("phi-4", {"phi"}), ("command-r-plus", {"command"}), ("m", set()), ("", set()), ("o30", set()),
         ("philosopher-7b", set()),
     ],
-)
+)  # fmt: skip
 def test_a_name_says_its_families(model: str, families: set[str]) -> None:
     assert families_of(model) == families
 

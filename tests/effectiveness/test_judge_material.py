@@ -56,12 +56,8 @@ def material(kept: KeptWorkspace) -> dict[str, bytes]:
 
 def test_no_file_keeps_its_name_and_nothing_but_plain_files_is_made(tmp_path: Path) -> None:
     files = {
-        "CLAUDE.md": PLANTED,
-        ".claude/settings.json": "{}",
-        "src/a b\n.PY": "x = 1\n",
-        "data.\u00e9": "1",
-        "run": "#!",
-    }
+        "CLAUDE.md": PLANTED, ".claude/settings.json": "{}", "src/a b\n.PY": "x = 1\n", "data.\u00e9": "1", "run": "#!",
+    }  # fmt: skip
     kept = read_workspace(str(keep(tmp_path, files, links={"out": "/etc/passwd"})))
     found = material(kept)
     assert sorted(found) == sorted(
@@ -96,11 +92,8 @@ def test_a_damaged_workspace_is_said(tmp_path: Path, data: bytes) -> None:
 
 def test_what_is_planted_in_a_file_or_a_path_is_flagged_with_its_place(tmp_path: Path) -> None:
     files = {
-        "docs/notes.md": f"# Notes\n{PLANTED}\n",
-        PLANTED[:50]: "",
-        "blob.bin": f"\0{PLANTED}",
-        "a.txt": "All is well.",
-    }
+        "docs/notes.md": f"# Notes\n{PLANTED}\n", PLANTED[:50]: "", "blob.bin": f"\0{PLANTED}", "a.txt": "All is well.",
+    }  # fmt: skip
     flags = flag_workspace(read_workspace(str(keep(tmp_path, files))))
     assert [(flag.part, flag.kind, flag.path, flag.line) for flag in flags] == [
         ("workspace", "addresses_judge", "", 1), ("workspace", "addresses_judge", "docs/notes.md", 2),

@@ -139,15 +139,8 @@ def test_the_question_shows_both_and_names_neither(tmp_path: Path) -> None:
     with Loopback(prefer) as server:
         assert go(tmp_path, server.url, *CAP, "--repeat-share", "0").exit_code == 0
     names = [
-        "task",
-        "criteria",
-        "A_final_message",
-        "A_diff",
-        "A_transcript",
-        "B_final_message",
-        "B_diff",
-        "B_transcript",
-    ]
+        "task", "criteria", "A_final_message", "A_diff", "A_transcript", "B_final_message", "B_diff", "B_transcript",
+    ]  # fmt: skip
     for seen in server.seen:
         blocks = blocks_of(seen.text)
         assert list(blocks) == names
@@ -378,12 +371,9 @@ def test_the_win_rate_is_a_mean_over_tasks_with_the_interval_and_test_of_scipy()
     assert rate.low <= theirs.low + 1e-9 and rate.high >= theirs.high - 1e-9
     assert rate.high - rate.low < 1.25 * (theirs.high - theirs.low)
     exact = stats.permutation_test(
-        (means - 0.5,),
-        lambda x, axis: np.mean(x, axis=axis),
-        permutation_type="samples",
-        n_resamples=np.inf,
+        (means - 0.5,), lambda x, axis: np.mean(x, axis=axis), permutation_type="samples", n_resamples=np.inf,
         vectorized=True,
-    )
+    )  # fmt: skip
     assert rate.p == pytest.approx(exact.pvalue, abs=1e-9)
     assert (rate.n, rate.clusters) == (14, 14)
 

@@ -69,15 +69,11 @@ def sheet(results: Iterable[JudgeResult], judges: Sequence[str] = ("x", "y", "z"
 @pytest.mark.parametrize(
     ("said", "verdict", "points"),
     [
-        ((MET, MET, NOT), MET, 25.0),
-        ((MET, NOT, NOT), NOT, 0.0),
-        ((MET, NOT, None), None, None),
-        ((MET, None, None), MET, 25.0),
-        ((None, None, None), None, None),
-        ((TELL, TELL, MET), TELL, None),
+        ((MET, MET, NOT), MET, 25.0), ((MET, NOT, NOT), NOT, 0.0), ((MET, NOT, None), None, None),
+        ((MET, None, None), MET, 25.0), ((None, None, None), None, None), ((TELL, TELL, MET), TELL, None),
         ((MET, NOT, TELL), None, None),
     ],
-)
+)  # fmt: skip
 def test_the_majority_of_the_votes_that_count_decides(
     said: Sequence[str | None], verdict: str | None, points: float | None
 ) -> None:

@@ -107,25 +107,17 @@ def test_votes_on_disk_come_to_what_the_simulation_computes() -> None:
         for judge in range(3):
             said = tuple(
                 JudgedCriterion(
-                    criterion=f"c{at}",
-                    verdict="met" if seen[replication, at, judge] else "not_met",
-                    points=25.0 * seen[replication, at, judge],
-                    evidence=(),
+                    criterion=f"c{at}", verdict="met" if seen[replication, at, judge] else "not_met",
+                    points=25.0 * seen[replication, at, judge], evidence=(),
                 )
                 for at in range(CRITERIA)
-            )
+            )  # fmt: skip
             results.append(
                 JudgeResult(
-                    task_id="t",
-                    model="m",
-                    arm="control",
-                    replication=replication,
-                    judge=f"j{judge}",
-                    vote=0,
-                    status="finished",
-                    verdicts=said,
+                    task_id="t", model="m", arm="control", replication=replication, judge=f"j{judge}", vote=0,
+                    status="finished", verdicts=said,
                 )
-            )
+            )  # fmt: skip
     sheet = read_votes({"t": asked}, ["j0", "j1", "j2"], 1, results)
     scores = [score_trial(sheet, trial).weighted for trial in trials]
     assert scores == pytest.approx((100 * (2 * seen.sum(axis=-1) > 3).mean(axis=1)).tolist())

@@ -96,10 +96,8 @@ def test_code_that_any_two_may_share_is_information(words: str, level: str, look
 
 
 @pytest.mark.parametrize(("metadata", "refused"), [
-    ({"target_skill": "sum-sheets", "irrelevant_skill": "poems"}, True),
-    ({"target_skill": "none"}, True),
-    ({"target_skill": "sum-sheets", "related_skill": "poems"}, False),
-    ({"target_skill": "poems"}, False),
+    ({"target_skill": "sum-sheets", "irrelevant_skill": "poems"}, True), ({"target_skill": "none"}, True),
+    ({"target_skill": "sum-sheets", "related_skill": "poems"}, False), ({"target_skill": "poems"}, False),
 ])  # fmt: skip
 def test_what_arms_without_the_skill_hold_is_refused(
     metadata: dict[str, str], refused: bool, look: Callable[..., TaskCheck]

@@ -185,11 +185,8 @@ def test_the_nearest_folder_that_was_given_to_us(tmp_path: Path) -> None:
     assert _resources._delegated(str(tmp_path), "/user.slice/app.slice/own.scope") == str(tmp_path / "user.slice")
     assert _resources._delegated(str(inner), "/") == ""
     assert dict(_resources._own_paths("4:memory:/a\n1:cpu,cpuacct:/b\n0::/c\n")) == {
-        "memory": "/a",
-        "cpu": "/b",
-        "cpuacct": "/b",
-        "": "/c",
-    }
+        "memory": "/a", "cpu": "/b", "cpuacct": "/b", "": "/c",
+    }  # fmt: skip
     mounts = "30 20 0:1 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n31 20 0:2 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\nodd\n"
     assert dict(_resources._mounts(mounts)) == {"memory": "/sys/fs/cgroup/memory", "": "/sys/fs/cgroup/unified"}
 

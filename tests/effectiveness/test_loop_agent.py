@@ -137,10 +137,8 @@ def test_skills_are_listed_as_their_files_say(workspace: Path) -> None:
     found = find(str(workspace), FOLDER, ("zeal", "bare"))
     assert [each.path.split("/")[-2] for each in found] == ["zeal", "bare", "tidy", "torn"]
     assert [(each.name, each.description) for each in found[:3]] == [
-        ("zeal", "Use <when> A & B."),
-        ("bare", ""),
-        ("tidy", "Tidies."),
-    ]
+        ("zeal", "Use <when> A & B."), ("bare", ""), ("tidy", "Tidies."),
+    ]  # fmt: skip
     told = system_prompt(found)
     assert "<name>zeal</name>\n<description>Use &lt;when&gt; A &amp; B.</description>" in told
     assert f"<location>{FOLDER}/zeal/SKILL.md</location>" in told

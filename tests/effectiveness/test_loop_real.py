@@ -54,19 +54,10 @@ def cells(root: Path, address: str, back_end: str) -> list[TrialSpec]:
             skills = staged(task, arm, copies)
             assert not isinstance(skills, str)
             cell = TrialSpec(
-                task=task,
-                arm=arm,
-                choice=choice,
-                replication=0,
-                skills=skills,
-                prompt=prompt_of(task, arm, skills),
-                collection={"tidy": ABOUT},
-                back_end=back_end,
-                limits=SandboxLimits(timeout_sec=SECONDS),
-                upstream=upstream,
-                max_output_tokens=60,
-                secrets=(KEY,),
-            )
+                task=task, arm=arm, choice=choice, replication=0, skills=skills, prompt=prompt_of(task, arm, skills),
+                collection={"tidy": ABOUT}, back_end=back_end, limits=SandboxLimits(timeout_sec=SECONDS),
+                upstream=upstream, max_output_tokens=60, secrets=(KEY,),
+            )  # fmt: skip
             found.append(cell)
     return found
 

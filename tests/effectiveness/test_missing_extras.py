@@ -13,16 +13,11 @@ from skill_health.core.errors import UsageError
 @pytest.mark.parametrize(
     "words",
     [
-        ("audit", "results.json"),
-        ("calibrate", "labels.csv"),
-        ("compare", "one", "other"),
-        ("configurations", "one"),
-        ("judge", "last"),
-        ("judges", "last"),
-        ("run",),
+        ("audit", "results.json"), ("calibrate", "labels.csv"), ("compare", "one", "other"), ("configurations", "one"),
+        ("judge", "last"), ("judges", "last"), ("run",),
     ],
     ids=lambda words: words[0],
-)
+)  # fmt: skip
 def test_a_missing_extra_is_named(words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     found = extras.find_spec
     monkeypatch.setattr(extras, "find_spec", lambda name: None if name in extras.STATISTICS else found(name))

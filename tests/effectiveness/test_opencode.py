@@ -72,12 +72,10 @@ def test_it_looks_into_one_folder_and_fetches_nothing() -> None:
 @pytest.mark.parametrize(
     ("protocol", "library", "url"),
     [
-        ("openai", "@ai-sdk/openai-compatible", "/v1"),
-        ("anthropic", "@ai-sdk/anthropic", "/v1"),
-        ("openai-responses", "@ai-sdk/openai", "/v1"),
-        ("gemini", "@ai-sdk/google", "/v1beta"),
+        ("openai", "@ai-sdk/openai-compatible", "/v1"), ("anthropic", "@ai-sdk/anthropic", "/v1"),
+        ("openai-responses", "@ai-sdk/openai", "/v1"), ("gemini", "@ai-sdk/google", "/v1beta"),
     ],
-)
+)  # fmt: skip
 def test_each_protocol_has_its_library(protocol: str, library: str, url: str) -> None:
     assert protocol in opencode.PROTOCOLS
     job = replace(JOB, protocol=protocol, model="some/model:1", max_output_tokens=900)
