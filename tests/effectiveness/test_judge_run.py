@@ -91,38 +91,41 @@ def test_the_configuration_says_who_judges_and_options_go_first(tmp_path: Path, 
         assert f"forecast: {calls} calls" in done.output, (more, done.output, done.exception)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("protocol", ["openai", "openai-responses", "anthropic", "gemini"])
-def test_every_protocol_carries_the_rules_apart_from_the_evidence(tmp_path: Path, protocol: str) -> None:
-    make_run(tmp_path / "reports")
-    text = settings("URL", "one").replace('protocol = "openai"', f'protocol = "{protocol}"')
-    with Loopback(judge) as server:
-        (tmp_path / "p.toml").write_text(text.replace("URL", server.url), "utf-8")
-        given = ["last", "--judges", "one:m", *FAMILIES, "--config", "p.toml", *CAP, "--quiet", "--repeat-share", "0"]
-        done = CliRunner().invoke(command.command, given, standalone_mode=False)
+PROTOCOLS = pytest.mark.parametrize("protocol", ["openai", "openai-responses", "anthropic", "gemini"])
+
+
+def speak(tmp_path: Path, url: str, protocol: str, *more: str, extra: str = "") -> None:
+    """Have a judge judge over this protocol."""
+    text = settings(url, "one").replace('protocol = "openai"', f'protocol = "{protocol}"') + extra
+    (tmp_path / "p.toml").write_text(text, "utf-8")
+    given = ["last", "--judges", "one:m", *FAMILIES, "--config", "p.toml", *CAP, "--quiet", *more]
+    done = CliRunner().invoke(command.command, given, standalone_mode=False)
     assert done.exit_code == 0 and done.exception is None, done.output
     assert {trial["weighted"] for trial in report_of(tmp_path)["trials"]} == {18.75, 100.0}
+
+
+@pytest.mark.slow
+@PROTOCOLS
+def test_every_protocol_carries_the_rules_apart_from_the_evidence(tmp_path: Path, protocol: str) -> None:
+    make_run(tmp_path / "reports")
+    with Loopback(judge) as server:
+        speak(tmp_path, server.url, protocol, "--repeat-share", "0")
     for seen in server.seen:
         assert RULES.split("\n")[0] in json.dumps(seen.body) and RULES.split("\n")[0] not in seen.text
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("protocol", ["openai", "openai-responses", "anthropic", "gemini"])
+@PROTOCOLS
 def test_votes_go_in_a_batch_at_its_price_and_the_verdicts_are_the_same(
     tmp_path: Path, protocol: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(desk, "LOOKS", (0.01,))
     make_run(tmp_path / "reports")
     provider = BatchProvider(lambda call: reply(call.text))
-    text = settings("URL", "one").replace('protocol = "openai"', f'protocol = "{protocol}"') + "batch = 0.5\n"
     with Loopback(provider.react) as server:
-        (tmp_path / "p.toml").write_text(text.replace("URL", server.url), "utf-8")
-        given = ["last", "--judges", "one:m", *FAMILIES, "--config", "p.toml", *CAP, "--quiet", "--batch"]
-        done = CliRunner().invoke(command.command, given, standalone_mode=False)
-    assert done.exit_code == 0 and done.exception is None, done.output
+        speak(tmp_path, server.url, protocol, "--batch", extra="batch = 0.5\n")
     folder = the_judging(tmp_path)
     assert provider.alone == 0 and [len(batch.calls) for batch in provider.batches] == [CALLS]
-    assert {trial["weighted"] for trial in report_of(tmp_path)["trials"]} == {18.75, 100.0}
     assert report_of(tmp_path)["cost_usd"] == pytest.approx(CALLS * 150 * 10 / 1e6 / 2)
     results = rows(folder / "results.jsonl")
     assert len({row["batch"] for row in results}) == 1 and len(results) == CALLS
@@ -131,20 +134,6 @@ def test_votes_go_in_a_batch_at_its_price_and_the_verdicts_are_the_same(
     for name, kind in (("attempts", "judging-attempt"), ("results", "judging-result"), ("batches", "model-batch")):
         assert [each for row in rows(folder / f"{name}.jsonl") for each in problems(kind, row)] == []
     assert list(problems("judging-manifest", manifest)) == []
-
-
-@pytest.mark.slow
-def test_the_same_judging_gives_the_same_bytes_in_any_order_of_answers(tmp_path: Path) -> None:
-    found = []
-    for name, delay in (("a", 0.0), ("b", 0.01)):
-        make_run(tmp_path / name / "reports")
-        with Loopback(lambda seen, delay=delay: judge(seen).but(delay=delay * (seen.number % 3))) as server:
-            port = server.url
-            assert go(tmp_path / name, port, *CAP, judges="one:m,two:m").exit_code == 0
-        folder = the_judging(tmp_path / name)
-        text = (folder / "report.json").read_text() + (folder / "report.md").read_text()
-        found.append(text.replace(folder.name, "the judging"))
-    assert found[0] == found[1]
 
 
 @pytest.mark.slow
@@ -164,9 +153,8 @@ def test_three_judges_are_counted_and_their_agreement_is_published(tmp_path: Pat
         """One of the three says that nothing is met."""
         said = json.loads(reply(seen.text))
         if seen.path.startswith("/three/"):
-            said = {
-                "criteria": [each | {"verdict": "not_met", "points": 0, "evidence": []} for each in said["criteria"]]
-            }
+            nothing = {"verdict": "not_met", "points": 0, "evidence": []}
+            said = {"criteria": [each | nothing for each in said["criteria"]]}
         return answer(seen, json.dumps(said))
 
     with Loopback(contrary) as server:
@@ -177,10 +165,8 @@ def test_three_judges_are_counted_and_their_agreement_is_published(tmp_path: Pat
     agreement = report["agreement"]
     assert agreement["kind"] == "fleiss" and agreement["raw"]["n"] == TRIALS * 3 * 3
     assert 0 < agreement["raw"]["value"] < 1
-    disputed = {
-        (each["task"], each["criterion"]): (each["differing"], each["trials"]) for each in agreement["disputed"]
-    }
-    assert disputed["t00", "a"] == (4, 4) and disputed["t00", "b"] == (2, 4)
+    disputed = {(each["criterion"], each["differing"], each["trials"]) for each in agreement["disputed"]}
+    assert {("a", 4, 4), ("b", 2, 4)} <= disputed
     assert report["repeats"]["value"] is None and report["repeats"]["note"]
     assert "Fleiss' kappa" in done.output and "Criteria on which judges differ" in done.output
 
@@ -203,10 +189,8 @@ def test_answers_that_cannot_be_read_are_missing_and_no_failure(tmp_path: Path) 
         done = go(tmp_path, server.url, *CAP, "--repeat-share", "0")
     assert done.exit_code == 0, done.output
     assert len(server.seen) == 2 * TRIALS, "each is asked for once more"
-    results = rows(the_judging(tmp_path) / "results.jsonl")
-    assert {(row["status"], tuple(row["kinds"]), row["attempts"]) for row in results} == {
-        ("format_failure", ("prose",), 2)
-    }
+    for row in rows(the_judging(tmp_path) / "results.jsonl"):
+        assert (row["status"], row["kinds"], row["attempts"]) == ("format_failure", ["prose"], 2)
     report = report_of(tmp_path)
     assert {(trial["goal"], trial["weighted"], trial["coverage"]) for trial in report["trials"]} == {(None, None, 0.0)}
     assert {(each["verdict"], each["delta"]["value"]) for each in report["contrasts"]} == set()
@@ -260,7 +244,7 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     ({"judges": "one:../m"}, CAP, "Write one:MODEL"),
     ({"judges": "one:other"}, CAP, "family of models 'one:other'"),
     ({"judges": "one:meta-llama-4"}, CAP, "family llama"),
-    ({"judges": "one:m"}, (), "give --max-runs or --max-budget-usd"),
+    ({"judges": "one:m"}, (), "--max-budget-usd"),
     ({"judges": "one:qwen-9"}, CAP, "one:qwen-9"),
     ({"judges": "one:m", "run": "another"}, CAP, "there is no run 'another'"),
     ({"judges": "one:m", "key-env": "NO_SUCH_KEY"}, CAP, "NO_SUCH_KEY"),
@@ -268,9 +252,7 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
 
 
 @pytest.mark.parametrize(("given", "more", "why"), REFUSED)
-def test_what_cannot_be_judged_is_said_in_one_line(
-    plain_run: Path, given: dict[str, Any], more: tuple[str, ...], why: str
-) -> None:
+def test_what_cannot_be_judged_is_said_in_one_line(plain_run: Path, given: Any, more: Any, why: str) -> None:
     done = go(plain_run, NOBODY, *more, **given)
     assert isinstance(done.exception, SkillHealthError) and why in raised(done) and "\n" not in raised(done)
 
@@ -345,9 +327,11 @@ def test_a_cap_stops_in_time_and_a_larger_one_goes_on(tmp_path: Path, cap: tuple
 def test_a_provider_that_fails_is_missing_data_and_asked_again(tmp_path: Path) -> None:
     make_run(tmp_path / "reports")
     broken = [True]
-    with Loopback(
-        lambda seen: failure(seen, "bad_request") if broken[0] and seen.number % 2 else judge(seen)
-    ) as server:
+
+    def mostly(seen: Seen) -> Reaction:
+        return failure(seen, "bad_request") if broken[0] and seen.number % 2 else judge(seen)
+
+    with Loopback(mostly) as server:
         done = go(tmp_path, server.url, *CAP, "--concurrency", "1")
         assert done.exit_code == 0 and f": {CALLS // 2}; --resume" in done.output, done.output
         assert report_of(tmp_path)["votes_read"] == CALLS // 2
