@@ -166,12 +166,10 @@ def test_evals_of_nvidia(tmp_path: Path) -> None:
 
 
 def test_evals_beside_the_skills_and_triggers(tmp_path: Path) -> None:
-    triggers = json.dumps(
-        [{"query": "Add.", "should_trigger": True}, {"query": "Sing.", "should_trigger": False}, {"query": "?"}]
+    triggers = (
+        '[{"query": "Add.", "should_trigger": true}, {"query": "Sing.", "should_trigger": false}, {"query": "?"}]'
     )
-    evals = json.dumps(
-        {"skill_name": "sums", "evals": [{"id": 1, "prompt": "Add.", "expectations": ["Is 3."], "cats": 1}]}
-    )
+    evals = '{"skill_name": "sums", "evals": [{"id": 1, "prompt": "Add.", "expectations": ["Is 3."], "cats": 1}]}'
     files = {"evals/sums/evals.json": evals, "evals/sums/trigger_eval.json": triggers, "skills/sums/SKILL.md": SKILL}
     loaded = load(tmp_path, files)
     assert [(task.target_name, task.runnable) for task in loaded.tasks] == [
@@ -275,9 +273,9 @@ def test_uipath(tmp_path: Path) -> None:
         "command", "tool_called", "tool_called", "file_contains", "file_contains", "file_contains", "json_value", "file_matches",
         "tool_called", "skill_used", "judged",
     ]  # fmt: skip
-    assert task.rubric and [
-        round(each.points / task.rubric.criteria[1].points, 6) for each in task.rubric.criteria[:5]
-    ] == [3, 1, 1, 1, 1]
+    assert task.rubric
+    points = [each.points for each in task.rubric.criteria[:5]]
+    assert [each / points[1] for each in points] == pytest.approx([3, 1, 1, 1, 1])
     assert [file.path for file in task.files] == ["in.txt"] and task.agent_timeout_sec == 90
     assert task.checking and dict(task.checking.env)["TASK_DIR"] == "t/area/one"
     assert [file.path for file in task.checking.files] == [
@@ -332,6 +330,7 @@ def test_lists_of_what_is_expected(tmp_path: Path) -> None:
     assert [file.path for file in second.files] == ["in.txt"]
 
 
+STAGING = "stimuli: [{prompt: x, environment: {files: [{%s}]}}]\n"
 BOMB = "a: &a [x, x]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{above}'] * 9)}]\n" for above, name in zip("abcdefg", "bcdefgh", strict=True)
 )
@@ -343,40 +342,27 @@ BOMB = "a: &a [x, x]\n" + "".join(
         pytest.param("eval.yaml", BOMB + "scenarios: *h\n", "more than 1,000,000 values", marks=pytest.mark.slow),
         ("eval.yaml", "scenarios:\n  - !!python/object/apply:os.system [x]\n", "without a prompt"),
         ("eval.yaml", "scenarios:\n  - prompt: x\n    prompt: y\n", "stands twice"),
-        (
-            "eval.yaml",
-            "stimuli: [{prompt: x, environment: {files: [{src: ../../x, dest: y}]}}]\n",
-            "does not lie in its folder",
-        ),
-        (
-            "eval.yaml",
-            "stimuli: [{prompt: x, environment: {files: [{content: x, dest: ../y}]}}]\n",
-            "does not lie in the workspace",
-        ),
+        ("eval.yaml", STAGING % "src: ../../x, dest: y", "does not lie in its folder"),
+        ("eval.yaml", STAGING % "content: x, dest: ../y", "does not lie in the workspace"),
         ("eval.yaml", "graders: []\ntasks: [../../*.yaml]\n", "no task file is called"),
         ("evals.json", '[{"prompt": "x", "prompt": "y"}]', "stands twice"),
         ("evals.json", "[" * 9_000, "nested deeper than"),
         ("evals.json", '{"evals": [{"prompt": "x", "files": ["/etc/passwd"]}]}', "/etc/passwd"),
-        (
-            "t.yaml",
-            "task_id: x\ninitial_prompt: x\ndataset: {paths: [../../../rows.jsonl]}\nsuccess_criteria: []\n",
-            "not in this repository",
-        ),
+        ("t.yaml", ROWS.replace("rows.jsonl", "../../../rows.jsonl"), "not in this repository"),
         ("data.jsonl", '{"input": "x", "target": "y"}\n{"input"\n', ""),
     ],
     ids=range(11),
 )
 def test_what_is_wrong_is_one_line_each(tmp_path: Path, name: str, text: str, said: str) -> None:
     loaded = load(tmp_path, {f"f/sums/{name}": text}, "f")
-    assert loaded.problems and all(
-        said in problem.message and "\n" not in problem.message for problem in loaded.problems
-    ), loaded
+    assert loaded.problems
+    for problem in loaded.problems:
+        assert said in problem.message and "\n" not in problem.message
 
 
 def test_nothing_outside_what_was_named_is_staged(tmp_path: Path) -> None:
-    uipath = UIPATH.replace("../_shared/template", "../../../secret").replace(
-        "$TASK_DIR", "$SKILLS_REPO_PATH/../secret"
-    )
+    uipath = UIPATH.replace("../_shared/template", "../../../secret")
+    uipath = uipath.replace("$TASK_DIR", "$SKILLS_REPO_PATH/../secret")
     files = {"secret/in.txt": "S", "named/a/one.yaml": uipath}
     files["named/b/x.yaml"] = "skill: s\ninput: x\nfixture: ../../secret/in.txt\nexpect: [y]\n"
     for task in load(tmp_path, files, "named").tasks:

@@ -53,14 +53,13 @@ async def test_a_call_passes_and_is_accounted_for_where_the_key_is(protocol: str
 
 @in_loop
 async def test_a_cap_of_the_far_end_holds() -> None:
-    async with (
-        Server(works) as server,
-        open_far_end(HERE, behind(server, "openai"), limits(max_requests=1), 1) as line,
-    ):
+    terms = limits(max_requests=1)
+    async with Server(works) as server, open_far_end(HERE, behind(server, "openai"), terms, 1) as line:
         async with borrow_line(line, LineWish(STAND_IN)) as borrowed:
             answers = [await ask(near(borrowed.port), "openai") for _ in range(2)]
         assert answers[0].status_code == 200 and answers[1].status_code != 200
         assert borrowed.trace is not None and borrowed.trace.failure == "capped"
+        assert "1 call" in borrowed.trace.error
         assert len(server.got) == 1
 
 

@@ -37,11 +37,8 @@ def test_what_verifiers_know_is_what_agents_are_given() -> None:
     manual = (TASKS["015"] / "starting" / "meter-readings" / "skill.md").read_text(encoding="utf-8")
     assert all(f"| {' | '.join(row)} |" in manual for row in expected("015", "rows.json"))
     script = loaded(TASKS["015"] / "verifier" / "check.py")
-    everything = "\n".join(
-        path.read_text(encoding="utf-8")
-        for path in (TASKS["015"] / "starting" / "meter-readings").rglob("*")
-        if path.is_file()
-    )
+    files = (path for path in (TASKS["015"] / "starting" / "meter-readings").rglob("*") if path.is_file())
+    everything = "\n".join(path.read_text(encoding="utf-8") for path in files)
     for patterns in ("ALWAYS", "SOMETIMES", "ELSEWHERE", "NEVER"):
         missing = [part for part in script[patterns] if not re.search(part, everything)]
         assert missing == []
@@ -163,9 +160,8 @@ def test_the_skills_own_checks_agree_with_the_oracles(
     before.write_text(text, encoding="utf-8")
     assert script("changelog-entries", "next_version.py", before) == (0, "2.0.0\n")
     assert script("skill-authoring", "measure_skill.py", solved("015") / "meter-readings")[0] == 0
-    status, printed = script(
-        "trigger-descriptions", "description_report.py", solved("014") / "catalogue", "--cut", "1024"
-    )
+    catalogue = solved("014") / "catalogue"
+    status, printed = script("trigger-descriptions", "description_report.py", catalogue, "--cut", "1024")
     assert status == 0, printed
     status, printed = script("router-prompt-sets", "audit_prompts.py", solved("011") / "prompts.jsonl")
     assert (status, printed.strip()) == (0, "46 prompts, nothing to mend")

@@ -66,9 +66,8 @@ def test_money_ranges_from_typical_tokens_to_the_cap() -> None:
 
 def test_earlier_trials_tell_dollars_and_time() -> None:
     plan = a_plan(a_model("made:a", PRICE, 3.0), a_model("made:b", PRICE, 3.0))
-    told = forecast(
-        plan, "p", {"made:a": EarlierTrials(40, 0.5, 60.0), "made:b": EarlierTrials(9, 9.0, 30.0)}, concurrency=4
-    )
+    earlier = {"made:a": EarlierTrials(40, 0.5, 60.0), "made:b": EarlierTrials(9, 9.0, 30.0)}
+    told = forecast(plan, "p", earlier, concurrency=4)
     first, second = told.models
     assert (first.usd_low, first.usd_high) == (0.5 * TRIALS, 3.0 * TRIALS)
     assert second.usd_low == 3.0 * TRIALS, "no trial can cost more than its cap"

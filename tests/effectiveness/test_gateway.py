@@ -96,33 +96,25 @@ async def test_a_stream_is_not_held_back() -> None:
 @in_loop
 async def test_the_sum_of_several_calls_at_once() -> None:
     async with Server(works) as server, opened(server, "openai-responses") as gateway:
-        answers = await asyncio.gather(
-            *(ask(gateway, "openai-responses", stream=number % 2 > 0) for number in range(8))
-        )
+        calls = (ask(gateway, "openai-responses", stream=number % 2 > 0) for number in range(8))
+        answers = await asyncio.gather(*calls)
     assert {answer.status_code for answer in answers} == {200}
     assert gateway.seen.usage == Usage(960, 240, 800, None, 80)
     assert gateway.seen.cost_usd == pytest.approx(8 * DOLLARS)
 
 
+@pytest.mark.parametrize(
+    "options", [{"include_usage": True}, None, {}, {"include_usage": False}, {"include_usage": 1, "other": True}, "no"]
+)
 @in_loop
-async def test_an_agent_that_asks_for_usage_itself_sees_it() -> None:
-    body = asking("openai", stream=True) | {"stream_options": {"include_usage": True}}
-    async with Server(works) as server, opened(server, "openai", max_usd=1.0) as gateway:
-        answer = await ask(gateway, "openai", True, body)
-    assert server.got[0].json == body
-    assert answer.content == b"".join(streamed("openai"))
-    assert gateway.seen.usage == USAGE
-
-
-@pytest.mark.parametrize("options", [None, {}, {"include_usage": False}, {"include_usage": 1, "other": True}, "no"])
-@in_loop
-async def test_an_agent_that_wants_no_usage_does_not_see_it_and_is_measured(options: Any) -> None:
+async def test_an_agent_sees_its_usage_only_where_it_asks_for_it_and_is_measured(options: Any) -> None:
     body = asking("openai", stream=True) | {"stream_options": options}
     async with Server(works) as server, opened(server, "openai", max_usd=1.0) as gateway:
         answer = await ask(gateway, "openai", True, body)
     more = {key: value for key, value in options.items() if key == "other"} if isinstance(options, dict) else {}
     assert server.got[0].json == {**body, "stream_options": {**more, "include_usage": True}}
-    assert b"usage" not in answer.content
+    asked = options == {"include_usage": True}
+    assert answer.content == b"".join(streamed("openai")) if asked else b"usage" not in answer.content
     assert (gateway.seen.usage, gateway.seen.unmetered) == (USAGE, 0)
 
 
@@ -200,9 +192,8 @@ async def echoing(got: Got, reply: Reply) -> None:
     elif "fail" in got.body.decode():
         await reply.send(418, {"error": {"message": f"wrong key {KEY}"}}, {"x-request-id": f"id-{KEY}"})
     else:
-        await reply.send(
-            200, words.encode(), {"content-type": f"application/json; k={KEY}", "x-request-id": f"id-{KEY}"}
-        )
+        headers = {"content-type": f"application/json; k={KEY}", "x-request-id": f"id-{KEY}"}
+        await reply.send(200, words.encode(), headers)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS[:3])
@@ -275,11 +266,8 @@ async def test_lists_of_models_and_counts_of_tokens_pass_and_count_for_nothing()
     async def react(got: Got, reply: Reply) -> None:
         await reply.send(200 if got.method == "POST" else 403, {"input_tokens": 7} if got.method == "POST" else b"")
 
-    async with (
-        Server(react) as server,
-        opened(server, "anthropic", max_requests=0) as gateway,
-        agent(gateway) as client,
-    ):
+    terms = {"max_requests": 0}
+    async with Server(react) as server, opened(server, "anthropic", **terms) as gateway, agent(gateway) as client:
         count = await client.post("/v1/messages/count_tokens", json=asking("anthropic"))
         models = await client.get("/v1/models?limit=1000")
         head = await client.head("/v1/models")

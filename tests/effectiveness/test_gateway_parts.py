@@ -122,9 +122,8 @@ def test_tokens_of_a_stream_wherever_it_is_cut(protocol: str, hide: bool, places
 def test_any_stream_passes_as_it_is(parts: list[bytes], places: list[int], hide: bool) -> None:
     data = b"".join(part for part in parts if not hide or b"usage" not in part)
     passing = AnswerFilter(AnswerMeter(CHAT, True, hide), KEY)
-    assert (
-        b"".join([*(shown for piece in cut(data, places) for shown in passing.feed(piece)), passing.finish()]) == data
-    )
+    shown = [part for piece in cut(data, places) for part in passing.feed(piece)]
+    assert b"".join([*shown, passing.finish()]) == data
 
 
 def test_a_list_of_events_without_a_stream() -> None:
@@ -152,13 +151,14 @@ def test_a_line_that_is_too_long_is_passed_and_not_read(monkeypatch: pytest.Monk
     assert whole.usage is None
 
 
-NAME, DESCRIPTION = (
-    "csv-cleaning",
-    "Cleans CSV files & tables: quotes, encodings, <empty> rows.\nUse it when a file from a person is to be read.",
+NAME = "csv-cleaning"
+DESCRIPTION = (
+    "Cleans CSV files & tables: quotes, encodings, <empty> rows.\nUse it when a file from a person is to be read."
 )
 OTHERS = {"csv": "Reads files that hold comma-separated values, and nothing but those.", "tidy": "Tidies."}
 SPOKEN = {"system": "anthropic", "systemInstruction": "gemini", "input": "openai-responses"}
 FLAT = " ".join(DESCRIPTION.split())
+ESCAPED = FLAT.replace("&", "&amp;").replace("<", "&lt;")
 
 
 def asked(text: Any) -> dict[str, Any]:
@@ -170,10 +170,7 @@ def asked(text: Any) -> dict[str, Any]:
     [
         (asked(f"Skills:\n- {NAME}: {DESCRIPTION}\n"), True),
         (asked(f"- {NAME}: {FLAT[:61]}… (file: /w/.codex/skills/{NAME}/SKILL.md)"), True),
-        (
-            asked(f"<name>{NAME}</name>\n<description>{FLAT.replace('&', '&amp;').replace('<', '&lt;')}</description>"),
-            True,
-        ),
+        (asked(f"<name>{NAME}</name>\n<description>{ESCAPED}</description>"), True),
         (asked([{"type": "text", "text": NAME}, {"type": "text", "text": f"  {DESCRIPTION}"}]), True),
         ({"system": "You are.", "tools": [{"name": "skill", "description": f"Available:\n\t{NAME}:   {FLAT}"}]}, True),
         ({"systemInstruction": {"parts": [{"text": json.dumps({NAME: FLAT})}]}}, True),
@@ -198,10 +195,8 @@ def test_what_shows_that_a_skill_is_offered(data: dict[str, Any], offered: bool 
 
 def test_all_requests_count_and_the_first_with_tools_is_kept() -> None:
     evidence = NameWatcher(CHAT, {NAME: DESCRIPTION, **OTHERS})
-    title, main = (
-        asked("Give this session a title."),
-        asked(f"tidy: Tidies. csv: {OTHERS['csv']}") | {"tools": [{"name": "run"}]},
-    )
+    title = asked("Give this session a title.")
+    main = asked(f"tidy: Tidies. csv: {OTHERS['csv']}") | {"tools": [{"name": "run"}]}
     later = asked(f"{NAME}: {DESCRIPTION}") | {"tools": [{"name": "run"}], "filler": "x" * KEPT}
     for data, found, first in ((title, (), title), (main, ("csv", "tidy"), main), (later, (NAME, "csv", "tidy"), main)):
         evidence.read_request(json.dumps(data).encode(), data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from skill_health.effectiveness.checks._api import make_check
 from skill_health.effectiveness.rubric.model import Check, Criterion, make_rubric
 from skill_health.effectiveness.run.rescore import rescore
 from skill_health.effectiveness.sandbox._load import back_end
-from skill_health.effectiveness.tasks._api import Task
+from skill_health.effectiveness.tasks._api import Task, script
+from skill_health.effectiveness.tasks._folder import File
+from skill_health.effectiveness.trial.trial import run_trial
 from skill_health.effectiveness.workspace.scripts import ScriptOptions
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -51,9 +54,8 @@ def test_criteria_that_are_all_met(tmp_path: Path, sandbox: str) -> None:
     result, place = tried(tmp_path, graded(tmp_path, RAN, SAID, FILE), "echo 3 > out.txt; echo done", sandbox)
     assert (result.outcome, result.reward, answers(result)) == ("pass", 1.0, ["met", "met", "met"])
     kept = record(place, "criteria.json")
-    assert kept["reward"] == 1.0 and [each["by"] for each in kept["criteria"]] == [
-        "command", "output_contains", "file_contains",
-    ]  # fmt: skip
+    assert kept["reward"] == 1.0
+    assert [each["by"] for each in kept["criteria"]] == ["command", "output_contains", "file_contains"]
     assert record(place, "verdict.json")["source"] == "criteria"
 
 
@@ -107,29 +109,29 @@ def test_a_command_that_does_not_end_is_ended(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_files_of_commands_are_never_the_agents(tmp_path: Path) -> None:
-    from skill_health.effectiveness.tasks._api import script
-    from skill_health.effectiveness.tasks._folder import File
-
     checking = script((), [File("t/look.sh", b"test -f out.txt && test ! -s out.txt")], 5.0, [("HERE", "t")])
     made = graded(tmp_path, make_check("command", command='bash "$HERE/look.sh"'), checking=checking)
     result, _ = tried(tmp_path, made, "find .. -name look.sh > out.txt")
     assert answers(result) == ["met"]
 
 
-@pytest.mark.slow
-def test_rescore_decides_again_and_says_what_changed(tmp_path: Path) -> None:
-    made = graded(tmp_path, SAID, FILE)
+def kept_trial(tmp_path: Path, made: Task, text: str) -> tuple[TrialResult, Callable[[Task], Any]]:
+    """The result of a trial that is kept as in a run, and how it is rescored by a task."""
     place = tmp_path / "run" / "trials" / "t"
     place.parent.mkdir(parents=True)
-    from skill_health.effectiveness.trial.trial import run_trial
-
-    what = cell(made, agent("echo 4 > out.txt; echo done"), "none", [skill("alpha")])
-    before = asyncio.run(run_trial(what, str(place)))
-    now = graded(tmp_path, SAID, make_check("file_contains", path="out.txt", text="4"))
+    before = asyncio.run(run_trial(cell(made, agent(text), "none", [skill("alpha")]), str(place)))
 
     def again(of: Task) -> Any:
         return asyncio.run(rescore(str(tmp_path / "run"), [before], {"t1": of}, ScriptOptions(back_end("none"))))[0]
 
+    return before, again
+
+
+@pytest.mark.slow
+def test_rescore_decides_again_and_says_what_changed(tmp_path: Path) -> None:
+    made = graded(tmp_path, SAID, FILE)
+    before, again = kept_trial(tmp_path, made, "echo 4 > out.txt; echo done")
+    now = graded(tmp_path, SAID, make_check("file_contains", path="out.txt", text="4"))
     same = again(made)
     assert (same.word, same.after) == ("same", before)
     changed = again(now)
@@ -141,16 +143,8 @@ def test_rescore_decides_again_and_says_what_changed(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_rescore_leaves_open_what_still_waits_for_a_judge(tmp_path: Path) -> None:
-    from skill_health.effectiveness.trial.trial import run_trial
-
     made = graded(tmp_path, None, make_check("skill_used", skill="beta"))
-    place = tmp_path / "run" / "trials" / "t"
-    place.parent.mkdir(parents=True)
-    before = asyncio.run(run_trial(cell(made, agent("echo x"), "none", [skill("alpha")]), str(place)))
-
-    def again(of: Task) -> Any:
-        return asyncio.run(rescore(str(tmp_path / "run"), [before], {"t1": of}, ScriptOptions(back_end("none"))))[0]
-
+    before, again = kept_trial(tmp_path, made, "echo x")
     assert before.outcome == "unjudged" and (again(made).word, again(made).after) == ("same", before)
     now = again(graded(tmp_path, None, SAID))
     assert (now.word, now.after.outcome, now.after.error) == ("changed", "fail", "")

@@ -32,9 +32,8 @@ def made() -> tuple[EffectManifest, EffectReport, list[TrialResult]]:
         "commit": None, "dirty": None, "hashes": {"skills": "all", "tasks": "t"},
         "skills": [{"name": f"skill-{n}", "digest": f"d{n}", "description": ""} for n in range(12)],
     }  # fmt: skip
-    results = [
-        result for seed, spec in enumerate(MODELS, 1) for result in scripted(given, "base=0.2,target=0.5", seed, spec)
-    ]
+    drawn = (scripted(given, "base=0.2,target=0.5", seed, spec) for seed, spec in enumerate(MODELS, 1))
+    results = [result for each in drawn for result in each]
     return typed(given), build_report(typed(given), results), results
 
 

@@ -200,10 +200,8 @@ def test_a_container_of_a_tasks_own_image(tmp_path: Path) -> None:
     for module in (podman, docker):
         words = list(module.wrap(box, Command(("python3", "-I"))).argv)
         mounts = [words[at + 1] for at, word in enumerate(words) if word == "--mount"]
-        assert (
-            f"type=bind,source={tmp_path}/w,target=/srv" in mounts and "type=bind,source=/x/v,target=/tests" in mounts
-        )
-        assert "type=bind,source=/x/proxy,target=/x/proxy" in mounts
+        for source, target in ((f"{tmp_path}/w", "/srv"), ("/x/v", "/tests"), ("/x/proxy", "/x/proxy")):
+            assert f"type=bind,source={source},target={target}" in mounts
         assert "--read-only" not in words and words[words.index("--cap-drop") + 1] == "ALL"
         added = {word.partition("=")[2] for word in words if word.startswith("--cap-add")}
         assert added and not added & {"SYS_ADMIN", "SYS_PTRACE", "NET_ADMIN", "NET_RAW", "MKNOD", "DAC_READ_SEARCH"}
@@ -342,9 +340,7 @@ PUBLIC, LISTED, NONE = (
     (NetworkChoice("all"), None, None),
     (NetworkChoice("all", ("b.org",)), None, NetworkGrant(("b.org",), agent=True)),
 ])  # fmt: skip
-def test_what_is_granted(
-    tmp_path: Path, choice: NetworkChoice, resources: TaskResources | None, grant: NetworkGrant | None
-) -> None:
+def test_what_is_granted(tmp_path: Path, choice: NetworkChoice, resources: Any, grant: NetworkGrant | None) -> None:
     assert choice.grant(replace(task_of(tmp_path), resources=resources)) == grant
 
 
@@ -436,6 +432,5 @@ def test_a_name_that_leads_into_this_network_is_refused(tmp_path: Path) -> None:
         return said, trace.notes()
 
     said, notes = asyncio.run(go())
-    assert b" 403 " in said and [note.partition(": ")[2] for note in notes] == [
-        "localhost (an address of this network)"
-    ]
+    (note,) = notes
+    assert b" 403 " in said and note.endswith(": localhost (an address of this network)")

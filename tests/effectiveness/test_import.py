@@ -165,10 +165,7 @@ ONE = {"id": "a", "text": "Adds."}
         ({"criteria": [ONE], "criterion": 1}, "'criterion' is not a key of a rubric"),
         ({"criteria": [ONE, ONE]}, "two criteria have one id"),
         ({"criteria": [ONE | {"points": -1}]}, "points"),
-        (
-            {"criteria": [ONE | {"points": 1}, {"id": "b", "text": "b"}]},
-            "some criteria of the group 'goal' have points",
-        ),
+        ({"criteria": [ONE | {"points": 1}, {"id": "b", "text": "b"}]}, "some criteria of the group 'goal'"),
         ({"criteria": [ONE | {"check": {"kind": "guess"}}]}, "there is no check 'guess'"),
         ({"criteria": [ONE | {"check": {"kind": "file_exists"}}]}, "needs path"),
         ({"criteria": [ONE | {"check": {"kind": "file_exists", "path": "a", "colour": "b"}}]}, "has no key 'colour'"),
@@ -185,11 +182,8 @@ def test_a_rubric_that_is_none_is_one_line(rubric: object, said: str, tmp_path: 
     found = load(tmp_path, {"t/task.md": "Add.\n", "t/metadata.json": json.dumps(task), "t/rubric.json": text})
     assert found.tasks == ()
     (problem,) = found.problems
-    assert (
-        said in f"{problem.path}: {problem.message}"
-        and "\n" not in problem.message
-        and problem.path.endswith("rubric.json")
-    )
+    assert said in f"{problem.path}: {problem.message}" and "\n" not in problem.message
+    assert problem.path.endswith("rubric.json")
 
 
 def test_a_verifier_may_stand_beside_a_rubric(tmp_path: Path) -> None:

@@ -71,9 +71,8 @@ def telling(body: Any) -> set[str]:
     text = json.dumps(body, ensure_ascii=False)
     found = {arm for arm in ARMS if re.search(r"[:_+]", arm) and arm in text}
     found |= {arm for arm in ARMS if re.search(rf"--{re.escape(re.sub('[^A-Za-z0-9._-]+', '-', arm))}--", text)}
-    return found | {
-        word for word in ("+hint", "placebo", "skill", "trials/t0") if word in re.sub("skill's", "", text.lower())
-    }
+    plain = re.sub("skill's", "", text.lower())
+    return found | {word for word in ("+hint", "placebo", "skill", "trials/t0") if word in plain}
 
 
 @pytest.mark.slow
@@ -105,12 +104,8 @@ def test_a_skill_that_was_opened_is_not_hidden_but_counted(tmp_path: Path) -> No
         trial = {"prompt": "Do it.", "arm": row["arm"], "skills_folder": ".agents/skills"}
         (place / "trial.json").write_text(json.dumps(trial | {"skills": [{"name": name} for name in names]}))
         if names and row["task_id"] in ("t00", "t01"):
-            steps = [
-                {
-                    "source": "agent",
-                    "tool_calls": [{"function_name": "read", "arguments": {"path": "maps-work/SKILL.md"}}],
-                }
-            ]
+            call = {"function_name": "read", "arguments": {"path": "maps-work/SKILL.md"}}
+            steps = [{"source": "agent", "tool_calls": [call]}]
             (place / "trajectory.json").write_text(json.dumps({"steps": steps}))
     with Loopback(answers) as server:
         done = go(server.url, "--repeat-share", "0")
@@ -145,10 +140,9 @@ def test_a_description_that_says_nothing_hides_nothing(trial: dict[str, Any]) ->
 @given(st.text(), st.lists(st.text(min_size=1), max_size=4))
 def test_hiding_takes_nothing_else_away(text: str, names: list[str]) -> None:
     trial = {"skills": [{"name": name} for name in names]}
-    told = f"{text}\n\n{hint_line(names)}\n" if names else text
-    assert hide_arm(
-        f"{told}<t00--made-m--control--r0--12345678>", trial, "trials/t00--made-m--control--r0--12345678/"
-    ) == (f"{text}\n<{TRIAL_NAME}>" if names else f"{text}<{TRIAL_NAME}>")
+    place = "t00--made-m--control--r0--12345678"
+    told, left = (f"{text}\n\n{hint_line(names)}\n", f"{text}\n") if names else (text, text)
+    assert hide_arm(f"{told}<{place}>", trial, f"trials/{place}/") == f"{left}<{TRIAL_NAME}>"
 
 
 @pytest.mark.slow

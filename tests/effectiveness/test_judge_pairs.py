@@ -70,15 +70,11 @@ def with_rubrics(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def go(
-    tmp_path: Path,
-    url: str,
-    *more: str,
-    judges: str = "one:m",
-    arms: Sequence[str] = ("target", "control"),
-    **server: Any,
-) -> Result:
-    (tmp_path / "s.toml").write_text(servers(url, "one", "two", "three", **server), "utf-8")
+ARMS = ("target", "control")
+
+
+def go(tmp_path: Path, url: str, *more: str, judges: str = "one:m", arms: Sequence[str] = ARMS) -> Result:
+    (tmp_path / "s.toml").write_text(servers(url, "one", "two", "three"), "utf-8")
     given = ["--judges", judges, *FAMILIES, "--config", str(tmp_path / "s.toml"), "--out", str(tmp_path / "reports")]
     parts = ["last", "--pairwise", *arms, *given, "--quiet", *TIME, *more]
     return CliRunner().invoke(command.command, parts, standalone_mode=False)
@@ -111,10 +107,8 @@ def test_every_pair_is_asked_in_both_orders_and_a_tenth_twice(tmp_path: Path) ->
     folder = the_judging(tmp_path)
     results = rows(folder / "results.jsonl")
     assert len(results) == len(server.seen) == CALLS
-    assert Counter((row["arm"], row["preference"]) for row in results) == {
-        ("target", "A"): PAIRS + 1,
-        ("control", "B"): PAIRS + 1,
-    }
+    said = Counter((row["arm"], row["preference"]) for row in results)
+    assert said == {("target", "A"): PAIRS + 1, ("control", "B"): PAIRS + 1}
     (model,) = report_of(tmp_path)["models"]
     assert (model["wins"], model["ties"], model["losses"], model["missing"]) == (PAIRS, 0, 0, 0)
     assert model["win_rate"]["value"] == 1.0 and model["verdict"] == "not_testable", "four tasks are too few"
@@ -296,20 +290,16 @@ def test_a_void_preference_is_missing() -> None:
 )
 def test_the_majority_of_judges_decides_and_without_one_it_is_a_tie(votes: str, outcome: str | None) -> None:
     words = {"W": ("A", "B"), "L": ("B", "A"), "T": ("tie", "tie"), "-": (None, None)}
-    results = [
-        said(pair(), word, first, judge)
-        for judge, vote in zip("xyz", votes, strict=True)
-        for first, word in enumerate(words[vote])
-    ]
+    pairs = ((judge, words[vote]) for judge, vote in zip("xyz", votes, strict=True))
+    results = [said(pair(), word, first, judge) for judge, both in pairs for first, word in enumerate(both)]
     assert settle_pair(sheet(results, [pair()], "xyz"), pair()).outcome == outcome
 
 
 def test_bias_of_place_and_repeats_are_counted() -> None:
     pairs = [pair(at, twice=True, task_id=f"t{at}") for at in range(4)]
     words = [("A", "B"), ("A", "A"), ("A", "tie"), (None, "A")]
-    results = [
-        said(each, word, first) for each, both in zip(pairs, words, strict=True) for first, word in enumerate(both)
-    ]
+    told = zip(pairs, words, strict=True)
+    results = [said(each, word, first) for each, both in told for first, word in enumerate(both)]
     again = [said(each, "A", first, vote=1) for each in pairs for first in (0, 1)]
     found = sheet([*results, *again], pairs)
     flips, first, repeats = flip_share(found, ["j"]), first_share(found, ["j"]), repeat_share(found, ["j"])
@@ -350,7 +340,9 @@ def outcomes(rng: np.random.Generator, tasks: int, reps: int, shift: float) -> l
 def test_the_win_rate_is_a_mean_over_tasks_with_the_interval_and_test_of_scipy() -> None:
     made = outcomes(np.random.default_rng(5), 14, 3, 0.4)
     scores = {"win": 1.0, "tie": 0.5, "loss": 0.0}
-    means = np.asarray([scores[str(each.outcome)] for each in made]).reshape(14, 3).mean(axis=1)
+    means = np.asarray([[scores[str(each.outcome)] for each in made[at : at + 3]] for at in range(0, 42, 3)]).mean(
+        axis=1
+    )
     margin = win_margin(made, "half", 1)
     rate = to_win_rate(margin)
     assert rate.value == pytest.approx(means.mean())
@@ -448,11 +440,10 @@ def test_trials_that_cannot_be_shown_leave_their_pair_out_and_text_for_judges_mo
     ("arms", "more", "why"),
     [
         (("target", "contrl"), CAP, "has no arm 'contrl'; did you mean control?"),
-        (("target", "target"), CAP, "name two different arms"),
-        (("target", "control"), (), "--max-budget-usd"),
-        (("target", "control"), (*CAP, "--family", "made:m=qwen"), "family qwen"),
+        (("target", "target"), CAP, "name two different arms"), (ARMS, (), "--max-budget-usd"),
+        (ARMS, (*CAP, "--family", "made:m=qwen"), "family qwen"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_compared_is_said_in_one_line(plain_run: Path, arms: Any, more: Any, why: str) -> None:
     done = go(plain_run, "http://127.0.0.1:9", *more, arms=arms)
     assert why in f"{done.exception}" and "\n" not in f"{done.exception}"

@@ -126,12 +126,9 @@ def test_criteria_in_other_words_are_not_compared(tmp_path: Path, monkeypatch: p
 def calibrated(where: Path, out: str) -> Path:
     """Labels of all trials of a judged run, held against it; the calibration."""
     found = rows(next((where / out).glob("effectiveness/*/results.jsonl")))
+    said = {"target": "met", "control": "not_met"}
     labels = [
-        {
-            "trial": row["folder"].partition("/")[2],
-            "criterion": name,
-            "verdict": "met" if row["arm"] == "target" else "not_met",
-        }
+        {"trial": row["folder"].partition("/")[2], "criterion": name, "verdict": said[row["arm"]]}
         for row in found
         for name in ("a", "b")
     ]

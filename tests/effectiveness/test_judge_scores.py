@@ -74,9 +74,7 @@ def sheet(results: Iterable[JudgeResult], judges: Sequence[str] = ("x", "y", "z"
         ((MET, NOT, TELL), None, None),
     ],
 )  # fmt: skip
-def test_the_majority_of_the_votes_that_count_decides(
-    said: Sequence[str | None], verdict: str | None, points: float | None
-) -> None:
+def test_the_majority_of_the_votes_that_count_decides(said: Sequence[Any], verdict: Any, points: Any) -> None:
     votes = [vote(judge, {} if word is None else {"a": word}) for judge, word in zip("xyz", said, strict=True)]
     found = settle(sheet(votes), trial().key, "a")
     assert (found.verdict, found.points) == (verdict, points)
@@ -149,11 +147,8 @@ def test_scores_are_percent(given: list[tuple[float, str, float | None]], weight
 def test_agreement_of_two_is_cohens_and_of_more_fleiss() -> None:
     trials = [trial("t", at) for at in range(3)]
     said = [(MET, MET), (MET, NOT), (NOT, NOT)]
-    results = [
-        vote(name, {"a": word}, at=at)
-        for at, pair in zip(trials, said, strict=True)
-        for name, word in zip("xy", pair, strict=True)
-    ]
+    told = zip(trials, said, strict=True)
+    results = [vote(name, {"a": word}, at=at) for at, both in told for name, word in zip("xy", both, strict=True)]
     two = agree(sheet(results, ["x", "y"]), trials, 1)
     assert (two.kind, two.raw.value, two.raw.n, two.kappa.n) == ("cohen", pytest.approx(2 / 3), 3, 3)
     # Chance: 2/3 x 1/3 + 1/3 x 2/3 = 4/9.
@@ -191,10 +186,8 @@ def test_scores_of_two_arms_are_compared_as_success_is() -> None:
     exact = permutation_test((differences,), lambda x, axis: x.mean(axis=axis), permutation_type="samples", vectorized=True)  # fmt: skip
     assert found.p == pytest.approx(exact.pvalue)
     assert found.value == pytest.approx(sum(differences) / 8) and found.low is not None
-    assert (
-        score_verdict(found) == "higher"
-        and score_verdict(compare_scores([-each for each in differences], 1)) == "lower"
-    )
+    assert score_verdict(found) == "higher"
+    assert score_verdict(compare_scores([-each for each in differences], 1)) == "lower"
     few = compare_scores([0.5] * 5 + [0.0] * 5, 1)
     assert score_verdict(few) == "not_testable" and few.p is None and few.low is None and "5 of 10 tasks" in few.note
     assert score_verdict(compare_scores([], 1)) == "not_testable"
@@ -249,12 +242,9 @@ def folders(where: Path) -> dict[tuple[str, str], str]:
 
 def truth(where: Path) -> list[dict[str, str]]:
     """What people say: what is so."""
+    so = {("control", "b"): NOT}
     return [
-        {
-            "trial": folder.partition("/")[2],
-            "criterion": name,
-            "verdict": MET if arm == "target" or name == "a" else NOT,
-        }
+        {"trial": folder.partition("/")[2], "criterion": name, "verdict": so.get((arm, name), MET)}
         for (_, arm), folder in folders(where).items()
         for name in ("a", "b")
     ]
@@ -315,10 +305,8 @@ def test_length_and_place_of_errors_are_told(judged: Path) -> None:
     """The lies on the second criterion outnumber those on the first: the slope on the place is negative."""
     found = json.loads(hold(judged, lines(truth(judged))).stdout)["counted"]
     assert found["by_position"]["value"] < 0 and found["by_position"]["n"] == 40
-    first, second = 18 / 20, 14 / 20
-    assert found["by_position"]["value"] == pytest.approx(
-        math.log(second / (1 - second)) - math.log(first / (1 - first))
-    )
+    # Right of twenty: 18 on the first criterion, 14 on the second.
+    assert found["by_position"]["value"] == pytest.approx(math.log(14 / 6) - math.log(18 / 2))
     assert found["by_length"]["value"] is not None or found["by_length"]["note"]
 
 

@@ -84,9 +84,8 @@ def test_a_skill_that_holds_the_task(place: str, level: str, look: Callable[...,
     assert checked.ok
     assert [one.level for one in checked.findings if one.kind == "skill-overlap"] == [level]
     said = next(one.message for one in checked.findings if one.kind == "skill-overlap")
-    assert (
-        said.startswith("the skill 'sum-sheets' (skills/sum-sheets/SKILL.md:") and "number of the third sheet" in said
-    )
+    assert said.startswith("the skill 'sum-sheets' (skills/sum-sheets/SKILL.md:")
+    assert "number of the third sheet" in said
 
 
 @pytest.mark.parametrize(("words", "level"), [(CODE, "warning"), (CODE[:150], "info"), (IMPORTS, "info")])
@@ -158,10 +157,8 @@ def test_what_an_image_is_given(
 
 
 def test_short_likeness_is_none(look: Callable[..., TaskCheck]) -> None:
-    checked = look(
-        {**TASK, "verify.sh": f"# the sum is to be in out.txt\n{TASK['verify.sh']}"},
-        SKILL + "Write the sum to a file.\n",
-    )
+    hidden = f"# the sum is to be in out.txt\n{TASK['verify.sh']}"
+    checked = look({**TASK, "verify.sh": hidden}, SKILL + "Write the sum to a file.\n")
     assert checked.ok and shared(checked) == []
 
 
@@ -170,9 +167,8 @@ def test_a_task_brings_its_own_skill(look: Callable[..., TaskCheck]) -> None:
     bench["task.md"] = bench["task.md"].replace("target_skill: sum-sheets", "target_skill: own")
     assert look(bench).ok
     checked = look({**bench, "oracle/solve.sh": f"# {LINE}\necho 3 > /root/out.txt\n"})
-    assert checked.ok and "the skill 'own'" in next(
-        one.message for one in checked.findings if one.kind == "skill-overlap"
-    )
+    (said,) = (one.message for one in checked.findings if one.kind == "skill-overlap")
+    assert checked.ok and "the skill 'own'" in said
 
 
 @pytest.mark.slow
@@ -184,15 +180,10 @@ def test_each_task_and_each_skill_costs_the_same(tmp_path: Path) -> None:
         shared = " ".join(f"common{nth}" for nth in range(60))
         for nth in range(size):
             own = " ".join(f"word{nth}x{at} {nth}.{at}75" for at in range(20))
-            write(
-                root,
-                {
-                    f"skills/own-{nth}/SKILL.md": f"---\nname: own-{nth}\ndescription: Does {nth}.\n---\n{own} {shared}\n"
-                },
-            )
-            meta = json.dumps(
-                {"id": f"{nth:03}", "slug": "x", "target_skill": f"own-{nth}", "category": "a", "difficulty": "easy"}
-            )
+            head = f"---\nname: own-{nth}\ndescription: Does {nth}.\n---\n"
+            write(root, {f"skills/own-{nth}/SKILL.md": f"{head}{own} {shared}\n"})
+            about = {"id": f"{nth:03}", "target_skill": f"own-{nth}", "category": "a", "difficulty": "easy"}
+            meta = json.dumps(about | {"slug": "x"})
             files = TASK | {"metadata.json": meta, "task.md": f"Do word{nth}x3 {nth}.175 with {shared}.\n"}
             write(root / f"tasks/{nth:03}", files)
         write(root, {"skill-health.toml": ""})

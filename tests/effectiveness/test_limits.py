@@ -56,12 +56,8 @@ def test_more_memory_than_a_process_may_have(tmp_path: Path, sandbox: str, witho
 def test_more_memory_than_all_may_have(tmp_path: Path, sandbox: str) -> None:
     """Each of four takes less than the limit, and all of them more."""
     holds = "python3 -I -S -c 'import time; x = bytearray(100 << 20); time.sleep(3)'"
-    output = go(
-        sandbox,
-        a_box(tmp_path),
-        ("bash", "-c", f"for i in 1 2 3 4; do {holds} & done; wait; {TAKE % 3000}; echo $?"),
-        SMALL,
-    )
+    text = f"for i in 1 2 3 4; do {holds} & done; wait; {TAKE % 3000}; echo $?"
+    output = go(sandbox, a_box(tmp_path), ("bash", "-c", text), SMALL)
     assert output.stdout.decode().split() == ["137"] and b"Killed" in output.stderr
     assert any("the kernel ended" in note and "bytes of memory" in note for note in output.notes)
 
@@ -175,11 +171,8 @@ def test_groups_of_version_1_that_are_there_in_part(tmp_path: Path) -> None:
 def test_the_nearest_folder_that_was_given_to_us(tmp_path: Path) -> None:
     inner = tmp_path / "user.slice" / "app.slice" / "own.scope"
     inner.mkdir(parents=True)
-    for place, given in (
-        (tmp_path, "cpu memory pids"),
-        (tmp_path / "user.slice", "memory pids"),
-        (inner.parent, "pids"),
-    ):
+    given_to = {tmp_path: "cpu memory pids", tmp_path / "user.slice": "memory pids", inner.parent: "pids"}
+    for place, given in given_to.items():
         (place / "cgroup.subtree_control").write_text(given)
         (place / "cgroup.procs").write_text("")
     assert _resources._delegated(str(tmp_path), "/user.slice/app.slice/own.scope") == str(tmp_path / "user.slice")

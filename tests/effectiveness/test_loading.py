@@ -91,9 +91,8 @@ def test_what_is_staged_is_that_of_the_target_and_the_order_comes_first() -> Non
     assert told == f"{forcing_line([SKILLS[0]])}\n\n{one.prompt}" and "\n" not in forcing_line([SKILLS[0]])
     several = replace(one, target_skills=("maps-work", "sums-work"))
     both = staged(several, parse_arm("forced"), copies)
-    assert not isinstance(both, str) and "the skills maps-work, sums-work:" in prompt_of(
-        several, parse_arm("forced"), both
-    )
+    assert not isinstance(both, str)
+    assert "the skills maps-work, sums-work:" in prompt_of(several, parse_arm("forced"), both)
     assert isinstance(staged(a_task(4, "none"), parse_arm("forced"), copies), str)
     assert isinstance(staged(a_task(5, None), parse_arm("forced_placebo"), copies), str)
 
@@ -349,9 +348,8 @@ def test_a_run_of_the_scripted_agent_recovers_what_is_planted(tmp_path: Path, mo
     assert rates["target"] == pytest.approx(loaded["target"], rel=1e-5)
     probes = json.loads((folder / PROBES).read_text())["probes"]
     assert any({"forced", "target"} <= set(each["arms"]) for each in probes)
-    told = {
-        json.loads(path.read_text())["prompt"] for path in folder.glob("trials/**/trial.json") if "forced" in str(path)
-    }
+    paths = [path for path in folder.glob("trials/**/trial.json") if "forced" in str(path)]
+    told = {json.loads(path.read_text())["prompt"] for path in paths}
     assert told and all(each.startswith(forcing_line(["x"]).partition("x")[0]) for each in told)
 
 

@@ -89,10 +89,8 @@ def test_it_reads_the_staged_skill_and_does_the_work(protocol: str) -> None:
             assert (reading.final_message, reading.failure, reading.error) == ("All done.", "", "")
             answers = 3 if offered else 1
             assert (reading.turns, reading.tool_calls) == (answers, answers - 1)
-            sums = (reading.usage.input_tokens, reading.usage.output_tokens, reading.usage.cached_tokens)
-            assert sums == tuple(
-                answers * (tokens or 0) for tokens in (USAGE.input_tokens, USAGE.output_tokens, USAGE.cached_tokens)
-            )
+            for name in ("input_tokens", "output_tokens", "cached_tokens"):
+                assert getattr(reading.usage, name) == answers * getattr(USAGE, name)
             assert reading.model == "mock-1"
             first, last = server.bodies()[0], server.bodies()[-1]
             # The listing has the description; the body comes only when it was read.
@@ -113,9 +111,8 @@ def test_the_probe_lists_the_skills_in_their_order_and_asks_no_model() -> None:
 
 
 def test_a_job_survives_its_way() -> None:
-    job = LoopJob(
-        "\u2028\x00\ud800 \U0001f600", "m", "gemini", "http://x", KEY, FOLDER, ("b", "a"), 3, 4, 5.5, "l", True
-    )
+    odd = "\u2028\x00\ud800 \U0001f600"
+    job = LoopJob(odd, "m", "gemini", "http://x", KEY, FOLDER, ("b", "a"), 3, 4, 5.5, "l", True)
     assert decoded(job.encoded()) == job
     assert KEY not in repr(job)
 

@@ -20,7 +20,6 @@ HOSTS = ("a.example",)
         ("scripts", (), {"network": "all"}, "scripts"),
         (None, (), {"network": "all", "allow_host": HOSTS}, "all: a.example"),
         (None, ("b.example",), {"network": "all", "allow_host": HOSTS}, "all: b.example"),
-        (None, ("b.example",), {"network": "scripts"}, "scripts: b.example"),
         ("gateway", (), {"network": "all", "allow_host": HOSTS}, "gateway"),
     ],
 )

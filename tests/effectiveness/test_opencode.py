@@ -180,10 +180,8 @@ def test_several_calls_of_one_answer_are_one_step() -> None:
     reading = opencode.read(ProgramOutput(0, raw + finish("stop")), JOB)
     _, step = reading.steps
     assert (step.message, step.reasoning) == ("Both.", "Hm.")
-    assert [(tool.call_id, tool.result, tool.failed) for tool in step.tools] == [
-        ("a", "fine", False),
-        ("b", "broken", True),
-    ]
+    tools = [(tool.call_id, tool.result, tool.failed) for tool in step.tools]
+    assert tools == [("a", "fine", False), ("b", "broken", True)]
     assert reading.usage == UNKNOWN
 
 
@@ -198,9 +196,8 @@ def test_stopped_anywhere_what_was_said_is_kept_and_nothing_is_made_up() -> None
 
 def test_a_program_that_breaks_down() -> None:
     half = b"".join(WHOLE.splitlines(keepends=True)[:3])
-    reading = opencode.read(
-        ProgramOutput(1, half, b"Error: cannot find module x\n    at main (file:///a.js:401:2)\n"), JOB
-    )
+    said = b"Error: cannot find module x\n    at main (file:///a.js:401:2)\n"
+    reading = opencode.read(ProgramOutput(1, half, said), JOB)
     assert (reading.failure, reading.turns) == ("infrastructure", 1)
     assert reading.error.endswith("complete: Error: cannot find module x")
     assert opencode.read(ProgramOutput(0, b""), JOB).failure == "infrastructure"

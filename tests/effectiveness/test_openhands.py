@@ -94,9 +94,8 @@ def test_failures_that_the_program_calls_a_success(name: str, failure: str, erro
 
 
 def test_its_own_limit_of_turns_is_no_failure_of_ours() -> None:
-    raw = used("terminal", {"command": "ls"}) + line(
-        "ConversationErrorEvent", code="MaxIterationsReached", detail="500"
-    )
+    ended = line("ConversationErrorEvent", code="MaxIterationsReached", detail="500")
+    raw = used("terminal", {"command": "ls"}) + ended
     reading = openhands.read(ProgramOutput(0, raw), JOB)
     assert reading.failure == "" and "turns" in reading.error
 
