@@ -60,9 +60,7 @@ def test_a_skill_that_holds_the_answer_is_still_named(root: Path) -> None:
 
 
 @pytest.mark.slow
-def test_no_byte_of_an_evaluation_is_in_the_workspace(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_evaluation_is_in_the_workspace(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "fresh"
     place.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(place))
@@ -92,9 +90,7 @@ def test_what_is_material(path: str, material: bool) -> None:
 
 
 @pytest.mark.slow
-def test_a_task_is_held_against_the_texts_that_share_something_rare(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_task_is_held_against_texts_that_share_what_is_rare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Twice the skills with twice the tasks compare twice the texts, not four times as many."""
     counted: list[int] = []
     for size in (5, 10):

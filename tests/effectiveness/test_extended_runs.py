@@ -64,9 +64,7 @@ def made_keys(made: Made) -> list[Any]:
 
 
 @pytest.mark.slow
-def test_more_tasks_and_replications_make_only_what_is_new(
-    call: Call, collection: Path, made: Made, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_more_tasks_and_replications_make_what_is_new(call: Call, collection: Path, made: Made, capsys: Any) -> None:
     assert call() == 0
     first = made_keys(made)
     assert len(first) == 3 * 3 * 2
@@ -175,9 +173,7 @@ def test_what_cannot_be_extended_is_refused_in_one_line(call: Call, collection: 
 
 
 @pytest.mark.slow
-def test_without_the_option_nothing_is_taken_over_and_the_option_is_named(
-    call: Call, collection: Path, made: Made, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_the_option_nothing_is_taken_over(call: Call, collection: Path, made: Made, capsys: Any) -> None:
     assert call(reps=1) == 0
     made_keys(made)
     (old,) = runs(collection)
@@ -255,9 +251,7 @@ async def _never(cell: Any, place: str) -> Any:
 
 
 @pytest.mark.slow
-def test_the_digest_of_a_cell_covers_what_it_depends_on_and_nothing_else(
-    call: Call, collection: Path, made: Made
-) -> None:
+def test_the_digest_of_a_cell_covers_what_it_depends_on_alone(call: Call, collection: Path, made: Made) -> None:
     assert call(reps=1) == 0
     manifest = runs(collection)[0].manifest
     before = cell_digests(manifest)
@@ -290,9 +284,7 @@ def test_the_digest_of_a_cell_covers_what_it_depends_on_and_nothing_else(
 @pytest.mark.parametrize(
     ("looks", "least", "most"), [([(15, 2), (25, 3)], 0.035, 0.065), ([(20 * k, 3) for k in range(1, 6)], 0.08, 0.125)]
 )
-def test_looking_again_errs_as_often_as_the_report_says(
-    looks: list[tuple[int, int]], least: float, most: float
-) -> None:
+def test_looking_again_errs_as_often_as_the_report_says(looks: Any, least: float, most: float) -> None:
     rng = np.random.default_rng(11)
     found = 0
     for _ in range(2_000):

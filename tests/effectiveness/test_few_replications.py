@@ -67,9 +67,8 @@ def test_the_pages_verdict_says_so(tmp_path: Path, reps: int) -> None:
     effect = replace(own, simulated=False)
     health = health_of(warnings=0)
     routing = _route(False, 0, [], health)
-    shown = verdict(
-        skill_record("plums", health, routing, _benefit(("tasks/1",), [effect], health, routing)), CommandBuilder(())
-    )
+    benefit = _benefit(("tasks/1",), [effect], health, routing)
+    shown = verdict(skill_record("plums", health, routing, benefit), CommandBuilder(()))
     assert shown.preliminary == (reps < 3)
     assert ("preliminary" in f"{shown.detail} {shown.reason}") == (reps < 3)
     assert (FEWER in shown.reason) == (reps < 3)

@@ -19,6 +19,7 @@ from skill_health.core.validation import problems
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="verifiers are POSIX shell scripts")
 
 Edit = Callable[[Workspace], None]
+After = Callable[[str], Workspace]
 
 
 def cases(kind: str) -> Iterator[Any]:
@@ -39,9 +40,7 @@ def test_each_task_has_cases() -> None:
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_oracle_passes_the_same_way_each_time_and_leaves_no_trace(
-    task: str, after_oracle: Callable[[str], Workspace], tmp_path: Path
-) -> None:
+def test_oracle_passes_the_same_way_each_time_without_trace(task: str, after_oracle: After, tmp_path: Path) -> None:
     workspace = after_oracle(task)
     before = snapshot(workspace)
     verdict = verify(task, workspace, tmp_path / "out")
@@ -65,9 +64,7 @@ def test_doing_nothing_fails(task: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("task", "share", "edit"), RIGHT)
-def test_other_right_ways_pass(
-    task: str, share: str, edit: Edit, after_oracle: Callable[[str], Workspace], tmp_path: Path
-) -> None:
+def test_other_right_ways_pass(task: str, share: str, edit: Edit, after_oracle: After, tmp_path: Path) -> None:
     workspace = after_oracle(task)
     before = snapshot(workspace)
     edit(workspace)
@@ -77,9 +74,7 @@ def test_other_right_ways_pass(
 
 
 @pytest.mark.parametrize(("task", "share", "edit"), thinned(WRONG, 4, None, EXHAUSTIVE))
-def test_near_misses_fail_for_their_reason(
-    task: str, share: str, edit: Edit, after_oracle: Callable[[str], Workspace], tmp_path: Path
-) -> None:
+def test_near_misses_fail_for_a_reason(task: str, share: str, edit: Edit, after_oracle: After, tmp_path: Path) -> None:
     workspace = after_oracle(task)
     edit(workspace)
     before = snapshot(workspace)
@@ -128,7 +123,7 @@ def hostile(path: Path, first: bool) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("task", [task for task in TASKS if task <= "015"])
-def test_hostile_results_fail_quietly(task: str, after_oracle: Callable[[str], Workspace], tmp_path: Path) -> None:
+def test_hostile_results_fail_quietly(task: str, after_oracle: After, tmp_path: Path) -> None:
     workspace = after_oracle(task)
     given = snapshot(TASKS[task] / "starting")
     produced = sorted(name for name, raw in snapshot(workspace).items() if given.get(name) != raw)

@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="verifiers are POSIX shell scripts")
 
+Solved = Callable[[str], Path]
+
 
 @pytest.mark.parametrize("task", ["003", "004"])
 def test_logs_are_what_their_script_writes(task: str, tmp_path: Path) -> None:
@@ -88,9 +90,7 @@ def test_examples_are_among_the_right_events() -> None:
 
 
 @pytest.mark.parametrize("task", ["005", "006"])
-def test_a_real_validator_agrees_about_the_oracle(
-    task: str, solved: Callable[[str], Path], small: SimpleNamespace
-) -> None:
+def test_a_real_validator_agrees_about_the_oracle(task: str, solved: Solved, small: SimpleNamespace) -> None:
     if task == "005":
         check = loaded(TASKS["005"] / "verifier" / "check.py")
         cases = [(event, True) for event in events()["valid"].values()]

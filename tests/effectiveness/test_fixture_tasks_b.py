@@ -19,6 +19,8 @@ from fixture_verifiers import CASES, FIXTURES, TASKS, fresh, loaded
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="verifiers are POSIX shell scripts")
 
+Solved = Callable[[str], Path]
+
 
 def expected(task: str, name: str = "expected.json") -> Any:
     return json.loads((TASKS[task] / "verifier" / name).read_text(encoding="utf-8"))
@@ -141,9 +143,7 @@ def test_frontmatter_is_read_as_yaml_reads_it(text: str) -> None:
         assert not ours
 
 
-def test_the_skills_own_checks_agree_with_the_oracles(
-    solved: Callable[[str], Path], after_oracle: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_the_skills_own_checks_agree_with_the_oracles(solved: Solved, after_oracle: Solved, tmp_path: Path) -> None:
     """Who works as a skill says, and until its script has nothing to fix, has what the task asks for."""
 
     def script(skill: str, name: str, *arguments: str | Path) -> tuple[int, str]:

@@ -78,9 +78,8 @@ def run(place: Path, script: str) -> tuple[list[dict[str, Any]], Result]:
 def test_tasks_of_two_other_formats_run(base: int, outcome: str, rewards: set[float], place: Path) -> None:
     results, found = run(place, f"scripted:base={base},target=0")
     assert found.exception is None
-    assert [(each["arm"], each["outcome"]) for each in results] == [
-        (arm, outcome) for _ in range(2) for arm in ("control", "target", "negative")
-    ]
+    assert [each["arm"] for each in results] == ["control", "target", "negative"] * 2
+    assert {each["outcome"] for each in results} == {outcome}
     assert {each["reward"] for each in results} == rewards
     assert {each["task_id"] for each in results} == {"sums", "lines"}
 

@@ -33,10 +33,8 @@ def with_tools(protocol: str, *later: str) -> dict[str, Any]:
     if protocol == "gemini":
         tools = [{"functionDeclarations": [{"name": "run", "description": "Runs."}]}]
     elif protocol.startswith("openai"):
-        own = {"name": "run", "parameters": {"type": "object"}}
-        tools = (
-            [{"type": "function", **own}] if protocol == "openai-responses" else [{"type": "function", "function": own}]
-        )
+        own: Any = {"name": "run", "parameters": {"type": "object"}}
+        tools = [{"type": "function"} | (own if protocol == "openai-responses" else {"function": own})]
     told = [asking(protocol, text)[TALK[protocol]][0] for text in later]
     talk = [*body[TALK[protocol]], *([ANSWER[protocol], *told] if later else [])]
     return {**body, TALK[protocol]: talk, "tools": tools}
@@ -71,10 +69,8 @@ async def test_a_call_that_failed_is_no_turn() -> None:
     async def react(got: Any, reply: Any) -> None:
         await (works(got, reply) if len(server.got) > 2 else reply.send(529, {"error": {"message": "busy"}}))
 
-    async with (
-        Server(react) as server,
-        opened(server, "anthropic", end_after=lambda turns, _: "over" * (turns > 0)) as gateway,
-    ):
+    terms = {"end_after": lambda turns, _: "over" * (turns > 0)}
+    async with Server(react) as server, opened(server, "anthropic", **terms) as gateway:
         codes = [(await ask(gateway, "anthropic", body=with_tools("anthropic"))).status_code for _ in range(4)]
     assert codes == [529, 529, 200, 400]
 

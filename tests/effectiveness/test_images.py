@@ -81,7 +81,7 @@ def test_a_task_in_a_container_keeps_its_paths_and_loses_its_blockers(tmp_path: 
     ({"environment_skills_x_SKILL_md": "---\nname: x\ndescription: other\n---\n"}, True),
     ({"tests_test_sh": "echo 0 > /logs/verifier/reward.txt\n"}, True),
 ])  # fmt: skip
-def test_the_digest_of_a_recipe_is_that_of_what_goes_into_the_image(
+def test_a_recipe_has_the_digest_of_what_goes_into_the_image(
     tmp_path: Path, changed: dict[str, str], same: bool
 ) -> None:
     one, other = task_of(tmp_path / "a").contained, task_of(tmp_path / "b", **changed).contained
@@ -212,9 +212,7 @@ def test_a_container_of_a_tasks_own_image(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_an_engine_makes_for_others_is_removed_by_the_engine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_an_engine_makes_for_others_is_removed_by_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As without root's rights: folders for mounts in the root of a container are those of its users, and not ours."""
     asked: list[tuple[str, ...]] = []
     remove = shutil.rmtree

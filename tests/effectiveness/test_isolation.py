@@ -66,13 +66,21 @@ def test_verifier_and_oracle_and_host_are_not_there(tmp_path: Path) -> None:
     (tmp_path / "reports" / "trials").mkdir(parents=True)
     (tmp_path / "reports" / "earlier.txt").write_text("the-answer-is-42")
     places = [
-        tmp_path / "collection" / "task" / "verify.sh", tmp_path, "/root/.ssh", "/etc/shadow", "/etc/ssh", "/var",
+        tmp_path / "collection" / "task" / "verify.sh",
+        tmp_path,
+        "/root/.ssh",
+        "/etc/shadow",
+        "/etc/ssh",
+        "/var",
         "/sys",
-    ]  # fmt: skip
+    ]
     here = Path(__file__).resolve()
     places += [
-        here, here.parents[2] / "fixtures", here.parents[2] / "effectiveness" / "records.py", Path.home() / ".bashrc",
-    ]  # fmt: skip
+        here,
+        here.parents[2] / "fixtures",
+        here.parents[2] / "effectiveness" / "records.py",
+        Path.home() / ".bashrc",
+    ]
     text = "\n".join(f"ls {place} && echo SEEN {place}" for place in places)
     text += "\ngrep -rl the-answer-is-42 / --exclude-dir=proc --exclude-dir=usr --exclude-dir=lib 2>/dev/null | head"
     result, place = tried(tmp_path, f"{text}\ntrue", verify="echo the-answer-is-42")
@@ -95,9 +103,14 @@ def test_nothing_inside_names_the_arm_or_the_benchmark(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_environment_is_clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dirty = (
-        "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "VIRTUAL_ENV", "PYTHONPATH", "GIT_DIR", "XDG_CONFIG_HOME",
+        "OPENAI_API_KEY",
+        "ANTHROPIC_API_KEY",
+        "VIRTUAL_ENV",
+        "PYTHONPATH",
+        "GIT_DIR",
+        "XDG_CONFIG_HOME",
         "SSH_AUTH_SOCK",
-    )  # fmt: skip
+    )
     for name in dirty:
         monkeypatch.setenv(name, SECRET)
     for sandbox in ("bubblewrap", "none"):

@@ -195,9 +195,7 @@ def test_quotes_that_stand_in_the_workspace_alone_are_void(tmp_path: Path) -> No
 
 
 @played
-def test_an_agent_that_does_not_come_to_an_end_is_cut_off_and_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_agent_that_comes_to_no_end_is_cut_off_and_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(by_agent, "TIMEOUT", 2.0)
     folder = tried(tmp_path)
     with AgentServer(Play(half="sleep 60", final=decide)) as server:
@@ -236,9 +234,7 @@ def test_an_agent_compares_two_works_by_the_question_alone(tmp_path: Path) -> No
         (429, {"code": "insufficient_quota", "message": "Too much."}, "quota"),
     ],
 )
-def test_a_key_that_does_not_hold_stops_the_judging(
-    tmp_path: Path, status: int, error: dict[str, str], stop: str
-) -> None:
+def test_a_key_that_does_not_hold_stops_the_judging(tmp_path: Path, status: int, error: Any, stop: str) -> None:
     folder = tried(tmp_path)
     with AgentServer(Play(error=(status, {"error": error}))) as server:
         done = go(server.url, "--concurrency", "1")

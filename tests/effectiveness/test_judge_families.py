@@ -46,6 +46,5 @@ def test_no_judge_is_of_the_family_of_a_candidate() -> None:
     refuse_own_family("a", frozenset({"gpt"}), "b", frozenset({"claude"}))
     with pytest.raises(UsageError) as refused:
         refuse_own_family("openai:gpt-5", frozenset({"gpt"}), "codex:gpt-5", frozenset({"gpt", "llama"}))
-    assert str(refused.value) == (
-        "'openai:gpt-5' may not judge 'codex:gpt-5': both are of the family gpt; take a judge of another family"
-    )
+    said = "'openai:gpt-5' may not judge 'codex:gpt-5': both are of the family gpt; take a judge of another family"
+    assert str(refused.value) == said

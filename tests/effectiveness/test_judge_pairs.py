@@ -231,9 +231,7 @@ GOOD = {"verdict": "A", "evidence": {"A": ["twelve apples in a box"], "B": []}}
         ("A", None, "", ("prose",)),
     ],
 )  # fmt: skip
-def test_an_answer_is_read_strictly_and_its_quotes_must_be_there(
-    change: Any, preference: str | None, void: str, kinds: tuple[str, ...]
-) -> None:
+def test_an_answer_is_read_strictly(change: Any, preference: str | None, void: str, kinds: tuple[str, ...]) -> None:
     found = read_pair_answer(change if isinstance(change, str) else json.dumps(GOOD | change), *SHOWN)
     assert (found.preference, found.void, found.kinds) == (preference, void, kinds)
 

@@ -116,9 +116,7 @@ def test_every_protocol_carries_the_rules_apart_from_the_evidence(tmp_path: Path
 
 @pytest.mark.slow
 @PROTOCOLS
-def test_votes_go_in_a_batch_at_its_price_and_the_verdicts_are_the_same(
-    tmp_path: Path, protocol: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_votes_go_in_a_batch_at_its_price(tmp_path: Path, protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk, "LOOKS", (0.01,))
     make_run(tmp_path / "reports")
     provider = BatchProvider(lambda call: reply(call.text))
@@ -283,9 +281,7 @@ def test_trials_that_cannot_be_judged_are_left_out_and_counted(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_trials_that_wait_for_a_judge_are_judged_and_what_checks_decided_is_joined(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trials_that_wait_for_a_judge_are_judged_and_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mixed = rubric(
         criterion("a", "apples"), criterion("f", "f", 3, check=Check("file_exists")),
         criterion("t", "t", 6, check=Check("json_value")), criterion("s", "s", 9, check=Check("skill_used")),

@@ -34,9 +34,7 @@ MET, NOT, TELL = "met", "not_met", "cannot_tell"
 TWO = rubric(criterion("a", "apples"), criterion("b", "brooms", 3))
 
 
-def trial(
-    task_id: str = "t", replication: int = 0, twice: bool = False, checked: Mapping[str, bool] | None = None
-) -> FrozenEvidence:
+def trial(task_id: str = "t", replication: int = 0, twice: bool = False, checked: Any = None) -> FrozenEvidence:
     return FrozenEvidence(
         task_id=task_id, model="m", arm="control", replication=replication, folder="trials/x", digest="d", size=1,
         length=1, left_out=0, twice=twice, flags=(),
@@ -44,9 +42,7 @@ def trial(
     )  # fmt: skip
 
 
-def vote(
-    judge: str, said: Mapping[str, str], *, at: FrozenEvidence | None = None, number: int = 0, void: Sequence[str] = ()
-) -> JudgeResult:
+def vote(judge: str, said: Mapping[str, str], *, at: Any = None, number: int = 0, void: Any = ()) -> JudgeResult:
     """A vote that gives all points for what is met."""
     task_id, model, arm, replication = (at or trial()).key
     found = tuple(

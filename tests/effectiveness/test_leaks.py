@@ -16,6 +16,7 @@ from skill_health.effectiveness.check.leaks import _is_called
 from skill_health.effectiveness.check.skills import collection
 from skill_health.effectiveness.tasks._load import load_tasks
 
+Look = Callable[..., TaskCheck]
 LINE = "Every second number of the third sheet counts double because the parts were weighed together that day."
 CODE = (
     "def total(rows, seen={}): return {name: sum(row['count'] * row['price'] for row in rows if row['name'] == name and "
@@ -29,7 +30,7 @@ IMPORTS = (
 
 
 @pytest.fixture
-def look(tmp_path: Path) -> Callable[..., TaskCheck]:
+def look(tmp_path: Path) -> Look:
     """Read a task, and what skills hold of it; nothing is run."""
 
     def call(files: Files, skill: str = SKILL, other: str = "") -> TaskCheck:
@@ -77,7 +78,7 @@ def test_a_name_may_be_a_word(name: str, prompt: str, certain: bool) -> None:
     ("task.md", "info"), ("starting/notes.md", "info"),
     ("verify.sh", "warning"), ("verifier/rule.txt", "warning"), ("oracle/solve.sh", "warning"),
 ])  # fmt: skip
-def test_a_skill_that_holds_the_task(place: str, level: str, look: Callable[..., TaskCheck]) -> None:
+def test_a_skill_that_holds_the_task(place: str, level: str, look: Look) -> None:
     text = TASK.get(place, "")
     line = f"# {LINE}\n" if place.endswith(".sh") else f"{LINE}\n"
     checked = look({**TASK, place: line + text}, SKILL + LINE + "\n")
@@ -89,7 +90,7 @@ def test_a_skill_that_holds_the_task(place: str, level: str, look: Callable[...,
 
 
 @pytest.mark.parametrize(("words", "level"), [(CODE, "warning"), (CODE[:150], "info"), (IMPORTS, "info")])
-def test_code_that_any_two_may_share_is_information(words: str, level: str, look: Callable[..., TaskCheck]) -> None:
+def test_code_that_any_two_may_share_is_information(words: str, level: str, look: Look) -> None:
     checked = look({**TASK, "oracle/solve.sh": f"{words}\necho 3 > out.txt\n"}, f"{SKILL}```python\n{words}\n```\n")
     assert checked.ok and shared(checked) == [("skill-overlap", level)]
 
@@ -98,9 +99,7 @@ def test_code_that_any_two_may_share_is_information(words: str, level: str, look
     ({"target_skill": "sum-sheets", "irrelevant_skill": "poems"}, True), ({"target_skill": "none"}, True),
     ({"target_skill": "sum-sheets", "related_skill": "poems"}, False), ({"target_skill": "poems"}, False),
 ])  # fmt: skip
-def test_what_arms_without_the_skill_hold_is_refused(
-    metadata: dict[str, str], refused: bool, look: Callable[..., TaskCheck]
-) -> None:
+def test_what_arms_without_the_skill_hold_is_refused(metadata: dict[str, str], refused: bool, look: Look) -> None:
     about = {key: value for key, value in META.items() if not key.endswith("_skill")} | metadata
     files = {**TASK, "metadata.json": json.dumps(about), "oracle/solve.sh": f"# {LINE}\necho 3 > out.txt\n"}
     checked = look(files, other=LINE + "\n")
@@ -111,9 +110,7 @@ def test_what_arms_without_the_skill_hold_is_refused(
 @pytest.mark.parametrize(("value", "where", "level"), [
     ("48213.77", "verify.sh", "warning"), ("48213.77", "oracle/solve.sh", "info"), ("march-ledger-9.csv", "verify.sh", "info"),
 ])  # fmt: skip
-def test_a_skill_that_holds_a_value_of_the_task(
-    value: str, where: str, level: str, look: Callable[..., TaskCheck]
-) -> None:
+def test_a_skill_that_holds_a_value_of_the_task(value: str, where: str, level: str, look: Look) -> None:
     skill = f"{SKILL}The total of March is {value} in most years.\n"
     hidden = {**TASK, where: f"grep -q {value} out.txt\n"}
     checked = look(hidden, skill)
@@ -123,7 +120,7 @@ def test_a_skill_that_holds_a_value_of_the_task(
     assert shared(look({**hidden, "starting/in.txt": f"{value}\n"}, skill)) == []
 
 
-def test_a_prompt_that_holds_the_solution(look: Callable[..., TaskCheck]) -> None:
+def test_a_prompt_that_holds_the_solution(look: Look) -> None:
     asked = f"Add up the numbers.\n{LINE}\n"
     checked = look({**TASK, "task.md": asked, "oracle/solve.sh": f"# {LINE}\necho 3 > out.txt\n"})
     # What is asked for in words may well stand in the solution, too.
@@ -148,21 +145,19 @@ IMAGE = {
     ({"environment/data/x.sh": HARBOR["solution/solve.sh"]}, ["leak"], []),
     ({"tests/model.py": IMAGE["environment/model.py"]}, [], [("prompt-overlap", "info")]),
 ])  # fmt: skip
-def test_what_an_image_is_given(
-    more: Files, faults: list[str], found: list[tuple[str, str]], look: Callable[..., TaskCheck]
-) -> None:
+def test_what_an_image_is_given(more: Files, faults: list[str], found: list[tuple[str, str]], look: Look) -> None:
     skill = SKILL + "The total of March is 48213.77 in most years.\n"
     checked = look({**IMAGE, **more, "tests/total.txt": "48213.77\n"}, skill)
     assert ([fault.kind for fault in checked.faults], shared(checked)) == (faults, found)
 
 
-def test_short_likeness_is_none(look: Callable[..., TaskCheck]) -> None:
+def test_short_likeness_is_none(look: Look) -> None:
     hidden = f"# the sum is to be in out.txt\n{TASK['verify.sh']}"
     checked = look({**TASK, "verify.sh": hidden}, SKILL + "Write the sum to a file.\n")
     assert checked.ok and shared(checked) == []
 
 
-def test_a_task_brings_its_own_skill(look: Callable[..., TaskCheck]) -> None:
+def test_a_task_brings_its_own_skill(look: Look) -> None:
     bench = {**BENCH, "environment/skills/own/SKILL.md": SKILL.replace("sum-sheets", "own") + LINE + "\n"}
     bench["task.md"] = bench["task.md"].replace("target_skill: sum-sheets", "target_skill: own")
     assert look(bench).ok

@@ -121,9 +121,7 @@ def test_ten_gigabytes_by_fallocate(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @BOTH
-def test_the_record_says_what_was_enforced_and_how(
-    tmp_path: Path, sandbox: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_record_says_what_was_enforced(tmp_path: Path, sandbox: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "fresh").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "fresh"))
     _, place = tried(tmp_path, "true", sandbox)

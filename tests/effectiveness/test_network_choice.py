@@ -35,8 +35,6 @@ def test_what_is_granted(whom: str | None, hosts: tuple[str, ...], configured: d
         (None, (), {"allow_host": HOSTS}, "effectiveness.allow-host of the configuration names hosts for somebody"),
     ],
 )
-def test_hosts_for_nobody_are_refused(
-    whom: str | None, hosts: tuple[str, ...], configured: dict[str, object], said: str
-) -> None:
+def test_hosts_for_nobody(whom: str | None, hosts: tuple[str, ...], configured: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         network_choice(whom, hosts, Effectiveness()._replace(**configured))

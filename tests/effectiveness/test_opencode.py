@@ -45,9 +45,7 @@ def test_the_command_differs_between_arms_in_nothing() -> None:
     assert opencode.probe(job) == replace(command, argv=(job.program, "debug", "skill", "--pure"), stdin=b"")
 
 
-def test_without_ripgrep_its_tool_for_skills_fails_so_it_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_ripgrep_its_tool_for_skills_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageError, match="opencode needs ripgrep"):
         opencode.check("opencode:m")
