@@ -6,7 +6,7 @@ import asyncio
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -357,9 +357,6 @@ def test_hosts(host: str, permitted: bool) -> None:
 ])  # fmt: skip
 def test_addresses_of_this_network(address: str, own: bool) -> None:
     assert proxy._is_own(address) == own
-
-
-Asked = Callable[[bytes], bytes]
 
 
 def through_proxy(tmp_path: Path, grant: NetworkGrant, request: bytes) -> tuple[bytes, bytes, tuple[str, ...]]:

@@ -175,20 +175,12 @@ def test_where_all_trials_load_the_complier_effect_is_that_of_the_offer() -> Non
     assert model.loading.assumptions == ASSUMPTIONS
 
 
+HELPS = (0.3, 0.7, 0.7)
 UNTESTABLE: dict[str, tuple[int, tuple[float, float, float], Loads, str]] = {
-    "no activation at all": (20, (0.3, 0.7, 0.7), lambda n, r: "no", "no trial of target loaded the skill"),
-    "loading cannot be told": (
-        20, (0.3, 0.7, 0.7), lambda n, r: "not_observable",
-        "of 60 of 60 trials of target it cannot be told",
-    ),
-    "loading cannot be told of one": (
-        20, (0.3, 0.7, 0.7), lambda n, r: "not_observable" if n == r == 0 else "yes",
-        "of 1 of 60 trials of target",
-    ),
-    "hardly any": (
-        20, (0.3, 0.7, 0.7), lambda n, r: "yes" if n == r == 0 else "no",
-        "the uptake cannot be told from zero",
-    ),
+    "no activation at all": (20, HELPS, lambda n, r: "no", "no trial of target loaded the skill"),
+    "loading cannot be told": (20, HELPS, lambda n, r: "not_observable", "of 60 of 60 trials of target it cannot be told"),
+    "told of all but one": (20, HELPS, lambda n, r: "not_observable" if n == r == 0 else "yes", "of 1 of 60 trials of target"),
+    "hardly any": (20, HELPS, lambda n, r: "yes" if n == r == 0 else "no", "the uptake cannot be told from zero"),
     "one task": (1, (0.0, 1.0, 1.0), all_yes, "only 1 of 1 tasks differ"),
     "few tasks differ": (5, (0.0, 1.0, 1.0), all_yes, "only 5 of 5 tasks differ"),
     "ties": (12, (0.0, 1.0, 1.0), all_yes, "all tasks differ by the same"),
