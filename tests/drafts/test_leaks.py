@@ -110,7 +110,7 @@ def test_the_command_quotes_what_leaks_and_asks_nothing_twice(tmp_path: Path, ru
         again = run("draft", "leaks", "tasks", *CAPPED, "--format", "json", env=ENV)
         assert json.loads(again.stdout)["tasks"] == found["tasks"] and len(server.seen) == 2
         text = run("draft", "leaks", "tasks", *CAPPED, env=ENV).stdout
-        assert "gives away" in text and "A model's opinion" in text
+        assert "gives away" in text and "opinion" in text
         kept = "".join(path.read_text("utf-8", "replace") for path in tmp_path.rglob("*") if path.is_file())
         assert drafts_made.KEY not in kept
     dry = run("draft", "leaks", "tasks", *CAPPED, "--dry-run", env=ENV)

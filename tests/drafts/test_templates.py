@@ -158,7 +158,7 @@ def test_the_command_writes_drafts_and_says_nothing_of_their_split(tmp_path: Pat
     assert first.returncode == 0 and "template (weaker)" in first.stdout
     files = {path.name: path.read_bytes() for path in (tmp_path / "drafts" / "prompts").iterdir()}
     assert files and not any(word in first.stdout + first.stderr for word in ("train", "test", "sealed"))
-    assert first.stdout.count("draft review") == 1 and first.stdout.endswith("walks through them.\n")
+    assert first.stdout.count("draft review") == 1 and "draft review" in first.stdout.splitlines()[-1]
     again = run("draft", "prompts", "merge-pages", "-n", "2", "--time", "2026-11-26T08:00:00Z")
     assert again.stdout == "No new draft.\n"
     assert files == {path.name: path.read_bytes() for path in (tmp_path / "drafts" / "prompts").iterdir()}

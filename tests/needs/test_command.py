@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from skill_health.commands.needs import command
 from skill_health.config.settings import Config
+from skill_health.core.errors import UsageError
 from skill_health.core.validation import load_schema
 from skill_health.discovery.corpus import discover
 from skill_health.documents._record import decode_record
@@ -44,7 +45,8 @@ def call(*words: str) -> str:
 def test_text_has_each_need_with_its_line_and_the_table(skills: Path) -> None:
     shown = call("skills")
     assert "network: rates.bank.net\n      SKILL.md:8: curl https://rates.bank.net/a.json" in shown
-    assert "skills/verse/SKILL.md\nneeds nothing beyond a plain shell" in shown
+    verse = shown.partition("skills/verse/SKILL.md\n")[2].partition("\n\n")[0]
+    assert verse.startswith("needs nothing") and "SKILL.md:" not in verse
     assert "What 3 skills need" in shown
     assert "1 of 3  33.3 [6.1, 79.2]" in shown
     assert not {"\x1b", "\u202e"} & set(shown)
@@ -70,7 +72,7 @@ def test_json_is_a_document(skills: Path) -> None:
 def test_no_skill_is_a_mistake_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(command, ["."], standalone_mode=False)
-    assert "no skill below" in str(result.exception)
+    assert isinstance(result.exception, UsageError) and " .:" in str(result.exception)
     assert need_frequencies([]) == ()
 
 

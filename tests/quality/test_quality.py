@@ -89,7 +89,7 @@ def test_points_follow_from_signs() -> None:
     }  # fmt: skip
     assert (rich.patterns[0].pattern, rich.patterns[0].line) == ("script_with_defaults", 13)
     missing = [sign.title for each in plain.dimensions for sign in each.signs if not sign.there]
-    assert "3 headings or more" in missing and "a block of code or data" in missing
+    assert [each for each in missing if "headings" in each] and [each for each in missing if "code" in each]
 
 
 @given(st.text(max_size=400))
@@ -123,10 +123,8 @@ def test_a_contract_is_read_with_what_is_wrong() -> None:
     assert whole.fallback == "sort by hand"
     half = quality(PLAIN, more='metadata:\n  expected-tokens: "many"\n').contract
     assert half and half.tokens is None
-    assert half.problems == (
-        "expected-tokens is no whole number above 0",
-        "the complexity contract lacks expected-tool-calls, applies-to, fallback",
-    )
+    wrong, lacking = half.problems
+    assert wrong.startswith("expected-tokens ") and lacking.endswith(" expected-tool-calls, applies-to, fallback")
     assert quality(PLAIN, more="metadata:\n  author: me\n").contract is None
     assert quality(PLAIN, more="metadata: text\n").contract is None
 
@@ -234,7 +232,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert found["effects"]["runs"] == ["20261121T050000Z-aaaaaaaa"] and found["effects"]["skills"] == 8
     assert found["effects"]["simulated"] is True
     assert main(["quality", "--effects", "last"]) == 0
-    assert "Simulated: these gains are made up" in capsys.readouterr().out
+    assert "Simulated: " in capsys.readouterr().out
     assert main(["quality", "skills/skill-1"]) == 0
     text = capsys.readouterr().out
     assert "completeness 3 of 3" in text and "contract: at most 3 calls and 900000 tokens" in text
@@ -259,7 +257,8 @@ def test_drafted_contracts_hold_for_nine_of_ten(tmp_path: Path, monkeypatch: pyt
         assert int(said) in calls
     few = list(draft_contracts(run("b", tasks=[task("000", "skill-0")], arms=("control", "target"))))
     assert few[0].startswith("# ") and "simulated" in few[0]
-    assert few[1:] == ["# skill-0: not testable, 3 trials with known calls and tokens, 5 are needed"]
+    (untested,) = few[1:]
+    assert untested.startswith("# skill-0: not testable, 3 trials ") and ", 5 " in untested
     kept(tmp_path / "reports", made)
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(_draft(), ["contract", "last"])
