@@ -87,10 +87,10 @@ def test_the_verdict(given_: SkillRecord, expected: tuple[str, str, int]) -> Non
     assert bool(found.command) == bool(found.advice)
 
 
-ASK = "ask which requests find it:"
-RUN = "run agents with and without it:"
+ASK = "requests find"
+RUN = "run agents"
 RETIRE = "fix or retire it"
-CHANGED = "has changed since"
+CHANGED = "changed since"
 ROUTER, AGENTS = "skill-health router run skills", "skill-health effectiveness run tasks --agents"
 
 

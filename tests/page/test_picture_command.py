@@ -77,7 +77,7 @@ def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, said in (
         ([first() + "x"], f"did you mean {first()}?"),
         (["skills"], "skill-health picture --list PATH"),
-        (["\x1b[31m"], "skill-health picture --list names those"),
+        (["\x1b[31m"], "picture --list"),
         ([first(), "--output", "x.jpg"], "its name must end with .png or .svg"),
         ([first(), "--skill", "nobody-has-this-name"], "there is no skill nobody-has-this-name"),
         ([first(), "--scale", "900"], "900"),
