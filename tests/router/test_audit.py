@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -103,9 +104,9 @@ def test_coverage() -> None:
     rows = [(row.skill, row.positives, row.acceptable, row.negatives) for row in result.skills]
     assert rows == [("hidden", 0, 0, 1), ("list-sorting", 0, 1, 1), ("plotting", 1, 0, 2)]
     assert (result.prompts, result.nulls, result.unknown, result.families) == (3, 1, 1, 3)
-    assert {each.kind: each.message for each in result.remarks} == {
-        "few-positives": '1 of 2 skills have fewer than 1 prompts that expect them: "list-sorting"',
-        "few-near-misses": '1 of 2 skills have fewer than 2 prompts that reject them: "list-sorting"',
+    assert {each.kind: re.findall(r'\d+|".*', each.message) for each in result.remarks} == {
+        "few-positives": ["1", "2", "1", '"list-sorting"'],
+        "few-near-misses": ["1", "2", "2", '"list-sorting"'],
     }
     assert not result.failed
 
@@ -228,7 +229,7 @@ def test_nothing_is_written_over_a_torn_family_or_bad_records(write: Write) -> N
     [
         (("--write-split", "out.jsonl", "--split", "test"), "splits all prompts together"),
         (("--prompts", "gone.jsonl"), "gone.jsonl"),
-        (("--shares", "1,2"), "'1,2' is not three shares like 50,20,30"),
+        (("--shares", "1,2"), "'1,2'"),
         (("--shares", "a,b,c"), "'a,b,c'"),
         (("--shares", "0,0,0"), "'0,0,0'"),
         (("--shares", "nan,1,1"), "'nan,1,1'"),

@@ -231,5 +231,5 @@ def test_the_forms_say_the_same_and_no_markup_comes_from_names(
 def test_a_size_that_is_none_is_a_mistake(sizes: str, collection: Path) -> None:
     import click
 
-    with pytest.raises(click.BadParameter, match="no number of skills"):
+    with pytest.raises(click.BadParameter, match="--sizes"):
         curve("--sizes", sizes)

@@ -500,9 +500,7 @@ def test_a_key_that_cannot_be_one(value: str) -> None:
 def test_a_router_without_a_key_describes_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     setup = Setup("anthropic:some-claude", "some-claude", Catalogue(()), protocol=ANTHROPIC)
-    with pytest.raises(
-        UsageError, match="anthropic:some-claude: the environment variable ANTHROPIC_API_KEY is not set"
-    ):
+    with pytest.raises(UsageError, match=r"anthropic:some-claude: .* ANTHROPIC_API_KEY "):
         open_router(setup)
     assert open_router(replace(setup, settings={"keyless": True})).describe() == {
         "protocol": "anthropic", "base_url": "https://api.anthropic.com", "max_output_tokens": 1024,

@@ -213,7 +213,7 @@ def imported_results(*records: dict[str, Any]) -> Any:
     ("broken", "said"),
     [
         ("{", "not JSON"),
-        ("[]", "not a JSON object but a list"),
+        ("[]", " a list"),
         ('{"prompt_id": "\\ud83d"}', "half of a surrogate pair"),
         ('{"rep": NaN}', "NaN is not JSON"),
         ('{"a": 1, "a": 2}', 'the key "a" stands twice'),

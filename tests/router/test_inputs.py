@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -136,7 +137,7 @@ def test_filters(write: Write) -> None:
     [
         ({"prompt_ids": ["p4"]}, "no prompt has the id 'p4'"),
         ({"skills": ["zz"]}, "no skill is called 'zz'"),
-        ({"splits": ["tests"]}, "no prompt is in the split 'tests'; did you mean 'test'?"),
+        ({"splits": ["tests"]}, "'tests'; did you mean 'test'?"),
         ({"skills": ["c"]}, "none of the 3 prompts is left by the filters"),
         ({"listing": "nobody"}, "there is no listing 'nobody'"),
     ],
@@ -145,7 +146,7 @@ def test_mistaken_filters(write: Write, filters: dict[str, list[str]], wanted: s
     root = str(write(SKILLS | {"prompts.jsonl": PROMPTS}))
     with pytest.raises(UsageError) as caught:
         load_inputs([root], **filters)  # type: ignore[arg-type]
-    assert str(caught.value).startswith(wanted)
+    assert wanted in str(caught.value)
 
 
 def test_prompts_without_splits_cannot_be_narrowed_by_them(write: Write) -> None:
@@ -163,8 +164,9 @@ def test_bad_records_are_handed_on(write: Write) -> None:
 
 
 def test_an_empty_collection_is_the_users_mistake(write: Write) -> None:
-    with pytest.raises(UsageError, match="no skill below"):
-        load_inputs([str(write({"readme.md": "x"}))])
+    root = str(write({"readme.md": "x"}))
+    with pytest.raises(UsageError, match=f" {re.escape(root)}:"):
+        load_inputs([root])
 
 
 def test_nothing_depends_on_where_it_is_called_from(
@@ -271,5 +273,5 @@ def test_without_git(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     root = write(SKILLS)
     commit(root)
     monkeypatch.setenv("PATH", str(root))
-    with pytest.raises(UsageError, match="git is needed for this, and is not installed"):
+    with pytest.raises(UsageError, match=r"^git .* not installed"):
         at(root, "HEAD")

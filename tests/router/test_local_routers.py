@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skill_health.config.settings import RouterSettings
+from skill_health.router.lexicon.abstention import CHOSEN
 from skill_health.router.records import NONE, Catalogue, ListedSkill, Prompt, RoutingRequest
 from skill_health.router.routers._load import open_choice, resolve
 from skill_health.router.routers._local import MOST, LocalRouter, ranked
@@ -122,7 +123,7 @@ def test_the_threshold_of_the_train_prompts_separates_what_can_be_separated(spec
     train = prompts(*((text, name) for name, text in PROMPTS.items()), ("How many legs does a spider have?", None))
     router = opened(spec, train=train)
     told = router.describe()
-    assert told["threshold_note"] == "chosen on the train prompts"
+    assert told["threshold_note"] == CHOSEN
     assert (told["train_prompts"], told["train_nulls"]) == (4, 1)
     firsts = [router.first(prompt.text) for prompt in train]
     assert told["train_right"] == sum(first == prompt.target for first, prompt in zip(firsts, train, strict=True))
@@ -137,7 +138,7 @@ def test_a_higher_threshold_abstains_more_and_is_ignored_where_a_skill_must_be_n
     assert ask(free, text)["ranking"][0] == "log-triage"
     answer = ask(strict, text)
     assert answer["ranking"] == [NONE] and 0.5 < answer["confidence"] < 1
-    assert "below the threshold" in answer["rationale"]
+    assert "threshold 0.99" in answer["rationale"]
     assert ask(replace(strict, none_allowed=False), text)["ranking"][0] == "log-triage"
 
 

@@ -188,7 +188,7 @@ def unusable() -> Sequence[tuple[str, RouterRun]]:
     given, results = asked(names, [0, FEW])
     other = manifest([prompt("p", "alpha")])
     return [
-        ("asked no real model, but lexical", read(*asked(names, [0, 0], model="lexical", as_model={"spec": "lexical", "kind": "local"}))),
+        ("but lexical", read(*asked(names, [0, 0], model="lexical", as_model={"spec": "lexical", "kind": "local"}))),
         ("but scripted", read(*asked(names, [0, 0], model="scripted", as_model={"spec": "scripted", "kind": "simulated"}))),
         ("give --listing codex", read({**given, "listing": "codex"}, results)),
         ("is not finished", read(given, results[:-1])),

@@ -90,13 +90,13 @@ def test_a_dry_run_needs_no_key_asks_nothing_and_writes_nothing(
     assert sorted(collection.rglob("*")) == before
     out, err = capsys.readouterr()
     assert out == ""
-    assert "the first question (p0, openai:gpt-5-mini) has " in err
+    assert "(p0, openai:gpt-5-mini)" in err
     assert "instrument check: 12 calls more" in err
-    assert "dry run: nothing was asked, nothing was written" in err
+    assert "dry run: " in err
 
 
 REFUSED = {
-    "no cap": (["--models", "openai:gpt-5-mini"], "give --max-runs or --max-budget-usd"),
+    "no cap": (["--models", "openai:gpt-5-mini"], "--max-runs or --max-budget-usd"),
     "unknown template": (["--template", "plam"], "there is no template 'plam'"),
     "no such run": (["--resume", "x"], "there is no run 'x'"),
     "both": (["--resume", "x", "--no-resume"], "--resume and --no-resume"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -231,7 +232,7 @@ def test_a_skill_that_was_not_shown_is_no_answer(call: TwoStages) -> None:
 
 @pytest.mark.slow
 def test_what_is_left_goes_on_with_the_same_shortlists(call: TwoStages) -> None:
-    with pytest.raises(AbortedError, match="calls have no result"):
+    with pytest.raises(AbortedError, match="cap of 15 calls"):
         call("--max-runs", "15")
     first = len(call.server.seen)
     assert first == 15
@@ -306,7 +307,7 @@ def test_a_manifest_that_was_edited_costs_figures_and_no_crash(
         assert group.main(["report", str(folder), "--format", "json"], standalone_mode=False) == 0
         report = json.loads(capsys.readouterr().out)
         assert report["retrieval"]["recall"][-1]["prompts"]["value"] <= 1 / 9 + 1e-9
-    with pytest.raises(UsageError, match="cannot be resumed"):
+    with pytest.raises(UsageError, match=re.escape(folder.name)):
         call("--resume", folder.name)
     manifest["retrieval"]["shortlists"] = {"p0": [-1]}
     (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
