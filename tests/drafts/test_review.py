@@ -79,7 +79,7 @@ def test_an_edit_is_shown_kept_and_held_against_the_rules(root: Path) -> None:
     _, said = walk(root, "e", "a", "q", edit=lambda text: next(texts)(text))
     shown = "\n".join(said)
     assert f'-  "text": "{first}"' in shown and '+  "text": "merge-pages please"' in shown
-    assert shown.count("it names the skill that it tests") == 2, "after the edit, and where it is accepted all the same"
+    assert shown.count("tests: merge-pages") == 2, "after the edit, and where it is accepted all the same"
     assert registry(root) == [] and stored(root)["merge-pages please"].state == "proposed"
     _, said = walk(root, "s", "s", "s")
     assert any("a template (weaker), edited" in line for line in said)

@@ -281,7 +281,7 @@ def test_skills_can_be_drafted_for_as_one_set(tmp_path: Path, report: Report) ->
         (("--model", "openai", "--sandbox", "none"), "which model?"),
         (("--intent-file", "none.txt"), "cannot read none.txt"),
         (("--each", "0"), "--each"),
-        (("--sandbox", "nothing"), "there is no sandbox 'nothing'"),
+        (("--sandbox", "nothing"), "'nothing'"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(

@@ -137,7 +137,7 @@ def test_rules_lead_to_their_skills_and_findings_to_their_rule_and_line(
 def test_columns_without_any_figure_are_left_out(seen: Parsed) -> None:
     heads = [each.text for each in below(seen, "button", "table")]
     assert heads == ["Verdict", "Skill", "Lint", "Listing"]
-    assert seen.one(id="folded").text.strip().endswith("left out: Trend, Routing, Effect, Claims.")
+    assert seen.one(id="folded").text.strip().endswith(": Trend, Routing, Effect, Claims.")
 
 
 def test_each_row_has_the_verdict_of_daily(root: Path, page: Page) -> None:

@@ -60,7 +60,7 @@ def collection(
     )
 
 
-NOBODY = "no model was asked"
+NOBODY = "no model"
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,7 @@ def test_associations_are_those_of_scipy() -> None:
         one, other = ([v for v, there in zip(values, shown, strict=True) if there is side] for side in (True, False))
         assert (each.showing, each.others) == (len(one), len(other))
         if min(len(one), len(other)) < 6:
-            assert each.difference.value is None and "6 skills are needed" in each.difference.note
+            assert each.difference.value is None and "6 skills " in each.difference.note
             continue
         test = stats.ttest_ind(one, other, equal_var=False)
         ends = test.confidence_interval(0.95)

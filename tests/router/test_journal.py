@@ -270,7 +270,7 @@ def test_no_run_to_resume_and_no_run_to_overwrite(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=re.escape(str(tmp_path / "none"))):
         resume(str(tmp_path / "none"), SAME, FIELDS)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(UsageError, match="is no run"):
+    with pytest.raises(UsageError, match=re.escape(str(tmp_path / "empty"))):
         resume(str(tmp_path / "empty"), SAME, FIELDS)
     write(tmp_path / "run", [0])
     with pytest.raises(UsageError, match="already contains a run"):

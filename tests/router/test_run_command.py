@@ -132,7 +132,7 @@ def test_nobody_needs_to_read_the_report(collection: Path, call: Call, monkeypat
 
 
 def test_a_live_run_without_its_key_is_refused(call: Call, collection: Path) -> None:
-    with pytest.raises(SkillHealthError, match="OPENAI_API_KEY is not set"):
+    with pytest.raises(SkillHealthError, match="OPENAI_API_KEY"):
         call("--max-runs", "5", models="openai:gpt-5-mini")
     assert runs(collection) == []
 

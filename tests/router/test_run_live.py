@@ -147,7 +147,7 @@ def test_a_cap_in_dollars_is_kept_and_a_larger_one_goes_on(call: LiveRun, capsys
 @pytest.mark.slow
 def test_a_failed_check_spends_nothing_more_unless_told_to(call: LiveRun, capsys: pytest.CaptureFixture[str]) -> None:
     call.server.react = lambda seen: answer(seen, ranking("none"))
-    with pytest.raises(GateError, match="the instrument check failed for openai:m, so nothing more was asked"):
+    with pytest.raises(GateError, match="openai:m, so nothing more was asked"):
         call("--max-runs", "60")
     assert len(call.server.seen) == 6
     assert "abstained on all 3 requests" in capsys.readouterr().err

@@ -656,7 +656,7 @@ def test_figures_are_preliminary_for_a_reason() -> None:
     assert reasons(200, 10) == []
     assert [each.partition(" ")[0] for each in reasons(200, 11)] == ["5.5"]
     (wide,) = reasons(200, 0, 0.05)
-    assert wide.startswith("half of the interval ") and wide.endswith(" 5.0 points")
+    assert wide.startswith("half ") and wide.endswith(" 5.0 points")
     few, wide = reasons(20, 0)
     assert few.startswith("fewer than 30 ") and few.endswith(" (20)") and wide.endswith(" 10.0 points")
 

@@ -26,7 +26,7 @@ from skill_health.router.scores.judge import RoutingRunFacts, read_facts
 
 SORTED = (*TOPICS, "tickets")
 PROMPTS, REPS = 120, 2
-NOTHING_LOST = "No loss of top-1"
+NOTHING_LOST = "No loss "
 
 
 def collection(root: Path) -> None:
