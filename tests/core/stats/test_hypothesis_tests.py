@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from itertools import combinations, product
 from typing import Any
 from unittest.mock import patch
@@ -388,27 +389,28 @@ def test_nothing_seen_bounds_what_there_may_be(clusters: int, half: float) -> No
     found = equivalence([0.0] * clusters, 0.1)
     assert (found.low, found.high) == (pytest.approx(-half, abs=5e-4), pytest.approx(half, abs=5e-4))
     assert found.equivalent is (True if half < 0.1 else None)
-    assert half < 0.1 or found.note == (
-        f"cannot be shown: the half-width of {100 * least_half_width(clusters):.1f} pp exceeds the margin of 10.0 pp"
-    )
+    assert half < 0.1 or re.fullmatch(rf"\D*{100 * least_half_width(clusters):.1f} pp\D*10\.0 pp", found.note)
+
+
+BEYOND = "the difference is beyond the margin"
 
 
 @pytest.mark.parametrize(
     ("differences", "margin", "equivalent", "note"),
     [
-        ([], 0.1, None, "cannot be shown: only 0 tasks have both sides"),
-        ([0.0], 0.1, None, "cannot be shown: only 1 tasks have both sides"),
-        ([0.0] * 5, 0.1, None, "cannot be shown: the half-width of 45.1 pp exceeds the margin of 10.0 pp"),
+        ([], 0.1, None, r"\D+ 0 tasks\D+"),
+        ([0.0], 0.1, None, r"\D+ 1 tasks\D+"),
+        ([0.0] * 5, 0.1, None, r"\D+45\.1 pp\D+10\.0 pp"),
         ([0.0] * 5, 0.5, True, ""),
-        ([1.0] * 20, 0.1, False, "the difference is beyond the margin"),
-        ([-1.0] * 20, 0.1, False, "the difference is beyond the margin"),
+        ([1.0] * 20, 0.1, False, BEYOND),
+        ([-1.0] * 20, 0.1, False, BEYOND),
         ([1 / 3, -1 / 3] * 40, 0.1, True, ""),
-        ([1 / 3, 0.0] * 100, 0.18, None, "not shown: +16.7 +- 2.1 pp is not within the margin of 18.0 pp"),
+        ([1 / 3, 0.0] * 100, 0.18, None, r"not shown: \+16\.7 \+- 2\.1 pp is not within the margin of 18\.0 pp"),
     ],
 )
 def test_what_is_shown(differences: list[float], margin: float, equivalent: bool | None, note: str) -> None:
     found = equivalence(differences, margin)
-    assert (found.equivalent, found.note) == (equivalent, note)
+    assert found.equivalent is equivalent and re.fullmatch(note, found.note)
 
 
 @given(SOME_THIRDS, st.sampled_from([0.05, 0.1, 0.3, 0.6]))
@@ -429,7 +431,7 @@ def test_the_p_value_and_the_interval_agree(values: list[float], margin: float) 
 
 @pytest.mark.parametrize(("differences", "margin"), [([1.5, 0.0], 0.1), ([float("nan")], 0.1), ([0.0, 0.0], 0.0)])
 def test_what_cannot_be_equivalent_is_refused(differences: list[float], margin: float) -> None:
-    with pytest.raises(ValueError, match="must be between"):
+    with pytest.raises(ValueError, match="between -1 and 1"):
         equivalence(differences, margin)
 
 

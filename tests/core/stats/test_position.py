@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ def test_distance_and_p_are_those_of_all_permutations(tables: list[list[list[int
     assert found.p == pytest.approx(p, abs=0.05)
     assert (found.n, found.clusters) == (sum(map(len, tables)), len(tables))
     assert (found.low, found.high) == (None, None)
-    assert found.note.startswith("no interval: without any bias a distance of 0.")
+    assert re.match(r"no interval\D* 0\.\d", found.note)
 
 
 def test_a_model_that_takes_the_first_when_in_doubt_is_found_out() -> None:
@@ -106,7 +107,7 @@ def test_prompts_in_any_order_and_the_same_seed_give_the_same_distance() -> None
 def test_single_calls_say_nothing_about_positions(tables: Any) -> None:
     found = tv_position_test(tables, OFFERED)
     assert (found.value, found.p) == (None, None)
-    assert found.note == "not testable: no prompt has two calls with a pick"
+    assert re.fullmatch(r"not testable: \D*\bcalls\b\D*", found.note)
 
 
 @pytest.mark.parametrize("tables", [[[[1, 2]]], [[[1, 2], [3, 0]]], [[[1, 2], [3, 6]]], [[[1, 2, 3], [1, 2, 3]]]])
@@ -158,22 +159,25 @@ def test_repeating_every_call_makes_nothing_more_certain() -> None:
     assert thrice.high - thrice.low == pytest.approx(once.high - once.low, rel=0.01)
 
 
+SEPARATED = "x separates the outcomes"
+
+
 @pytest.mark.parametrize(
     ("x", "y", "why"),
     [
-        ([], [], "every outcome is the same"),
-        ([1, 2, 3, 4] * 5, [1] * 20, "every outcome is the same"),
+        ([], [], r"\D*\bsame"),
+        ([1, 2, 3, 4] * 5, [1] * 20, r"\D*\bsame"),
         ([4] * 20, [0, 1] * 10, "x does not vary"),
-        (list(range(20)), [0] * 3 + [1] * 17, "only 3 clusters hold the rarer outcome"),
-        (list(range(20)), [0] * 8 + [1] * 12, "x separates the outcomes"),
-        (list(range(20)), [1] * 8 + [0] * 12, "x separates the outcomes"),
-        ([0] * 8 + [1] * 4 + [2] * 8, [0] * 8 + [0, 1] * 2 + [1] * 8, "x separates the outcomes"),
+        (list(range(20)), [0] * 3 + [1] * 17, r"\D* 3 clusters\D*"),
+        (list(range(20)), [0] * 8 + [1] * 12, SEPARATED),
+        (list(range(20)), [1] * 8 + [0] * 12, SEPARATED),
+        ([0] * 8 + [1] * 4 + [2] * 8, [0] * 8 + [0, 1] * 2 + [1] * 8, SEPARATED),
     ],
 )
 def test_what_has_no_slope_is_said(x: list[float], y: list[int], why: str) -> None:
     found = clustered_slope(x, y, list(range(len(x))))
     assert (found.value, found.low, found.high, found.p) == (None, None, None, None)
-    assert found.note == f"not testable: {why}"
+    assert re.fullmatch(f"not testable: {why}", found.note)
     assert found.n == len(x)
 
 

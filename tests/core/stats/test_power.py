@@ -62,11 +62,11 @@ def test_one_cluster_shows_nothing() -> None:
     [
         (30, 0.05, 0.05, 0.05, []),
         (30, 0.5, 0.0, None, []),
-        (29, 0.01, 0.0, 0.05, ["fewer than 30 independent prompts or families (29)"]),
-        (50, 0.061, 0.0, 0.06, ["half-width 6.1 pp exceeds the declared effect of 6.0 pp"]),
+        (29, 0.01, 0.0, 0.05, [r"\D*30 \D*29\D*$"]),
+        (50, 0.061, 0.0, 0.06, [r"\D*6\.1 pp \D*6\.0 pp$"]),
         (50, None, 0.0, None, ["no interval"]),
-        (50, 0.01, 0.051, None, ["5.1 % of the calls are missing (more than 5 %)"]),
-        (0, None, 1.0, 0.05, ["fewer than 30", "no interval", "100.0 % of the calls"]),
+        (50, 0.01, 0.051, None, [r"5\.1 % of the calls\D*5 %\D*$"]),
+        (0, None, 1.0, 0.05, [r"\D*30 \D*0\D*$", "no interval", r"100\.0 % of the calls"]),
     ],
 )
 def test_a_result_is_preliminary_for_a_reason(
@@ -74,7 +74,7 @@ def test_a_result_is_preliminary_for_a_reason(
 ) -> None:
     found = preliminary_reasons(clusters, half_width, missing, effect)
     assert len(found) == len(reasons)
-    assert all(one.startswith(start) for one, start in zip(found, reasons, strict=True))
+    assert all(re.match(start, one) for one, start in zip(found, reasons, strict=True))
 
 
 def test_shares_stay_shares() -> None:
@@ -98,11 +98,10 @@ def test_no_test_needs_nothing() -> None:
 
 
 def test_reasons_name_what_is_counted() -> None:
-    assert preliminary_reasons(20, 0.2, 0.06, 0.1, "tasks", "trials") == [
-        "fewer than 30 tasks (20)",
-        "half-width 20.0 pp exceeds the declared effect of 10.0 pp",
-        "6.0 % of the trials are missing (more than 5 %)",
-    ]
+    few, wide, missing = preliminary_reasons(20, 0.2, 0.06, 0.1, "tasks", "trials")
+    assert re.fullmatch(r"\D*30 tasks\D*20\D*", few)
+    assert wide == "half-width 20.0 pp exceeds the declared effect of 10.0 pp"
+    assert re.fullmatch(r"6\.0 % of the trials\D*5 %\D*", missing)
 
 
 HARD = 2.5
@@ -171,7 +170,7 @@ def test_too_few_tasks_find_nothing(tasks: int, tests: int) -> None:
 
 @pytest.mark.parametrize("wrong", [(0, 3, 1), (5, 0, 1), (5, 3, 0), (5, 3, 1, 0)])
 def test_nothing_at_all_is_refused(wrong: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match="nothing is tested"):
+    with pytest.raises(ValueError, match=r"\D*".join(str(wrong[at]) for at in (2, 0, 1))):
         simulated_mde(*wrong)
 
 
