@@ -9,15 +9,16 @@ import pytest
 
 from skill_health.text.strict_toml import parse_toml
 
+DEEPER = "a number too long, or nested too deeply"
 DEEP = {
     "a header": ("[" + "a." * 100_000 + "a]\nb = 1\n", "64 parts"),
     "an array of tables": ("x = 1\n [[ " + "a . " * 1_000 + "a ]]\n", "64 parts"),
     "a quoted header": ("[" + '"a.b".' * 1_000 + "a]\n", "64 parts"),
     "a literal header": ("[" + "'a'." * 1_000 + "a]\n", "64 parts"),
     "a key": ("a." * 100_000 + "a = 1\n", "64 parts"),
-    "an array": ("a = " + "[" * 100_000, "nested too deeply"),
-    "tables within": ("a = " + "{a = " * 100_000, "nested too deeply"),
-    "a number": ("a = " + "9" * 100_000, "a number too long"),
+    "an array": ("a = " + "[" * 100_000, DEEPER),
+    "tables within": ("a = " + "{a = " * 100_000, DEEPER),
+    "a number": ("a = " + "9" * 100_000, DEEPER),
 }
 PLAIN = (
     "[" + "a." * 63 + "b]\nc = 1\n", 'a = ["' + 'a.b.c", "' * 1_000 + '"]\n',
