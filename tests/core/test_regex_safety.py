@@ -25,6 +25,7 @@ LINES = "over many lines"
 PARTS = "too many optional parts"
 EMPTY = "may be empty"
 BACK = "refers back"
+NO_PATTERN = "is not a regular expression: "
 
 DANGEROUS = {
     r"(a+)+$": "repeats something",
@@ -64,10 +65,10 @@ DANGEROUS = {
     "(?:|a)" * 30 + "a" * 30: PARTS,
     "(?:[ab]c?|b)" * 30: PARTS,
     r"(?:(?=a*b).)*c": "looks ahead over a repeat within a repeat",
-    r"(": "is not a regular expression: missing ), unterminated subpattern (at character 1)",
-    r"[a": "is not a regular expression: unterminated character set (at character 1)",
+    r"(": NO_PATTERN + "missing ), unterminated subpattern (at character 1)",
+    r"[a": NO_PATTERN + "unterminated character set (at character 1)",
     r"a{99999999999}": "is nested too deeply",
-    r"(?<=a*)b": "is not a regular expression: look-behind requires fixed-width pattern",
+    r"(?<=a*)b": NO_PATTERN + "look-behind requires fixed-width pattern",
     "x" * (LONGEST_PATTERN + 1): "is longer than 1,000 characters",
 }
 

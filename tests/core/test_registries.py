@@ -86,7 +86,7 @@ def test_a_file_of_somebody_else_is_left_out_unless_it_is_named(tmp_path: Path) 
         (b'{"prompt_id": "a"} x', (1, 20), "something follows"),
         (b'{"prompt_id": "a\tb"}', (1, 17), "raw control character"),
         (b'{"prompt_id": [1,]}', (1, 17), "a comma stands before"),
-        (b"{'prompt_id': 1}", (1, 2), "a key in double quotes"),
+        (b"{'prompt_id': 1}", (1, 2), "double quotes"),
         (b"3", (1, 1), "not a JSON object but a number"),
         (b"\xff\xfe{\x00}\x00", (1, 1), "UTF-16"),
     ],
@@ -117,7 +117,7 @@ def test_a_broken_record_keeps_its_id() -> None:
     raw = lines({**CLAIM, "volatility": "hgih"}).encode()
     found = parse_registries((SourceFile("claims", "c.jsonl", raw),))
     assert (found.bad[0].record_id, found.bad[0].kind) == ("claim-a-b", "claims")
-    assert 'did you mean "high"?' in found.bad[0].message
+    assert '"high"' in found.bad[0].message
 
 
 def test_many_problems_make_one_line() -> None:

@@ -60,7 +60,7 @@ def test_a_group_may_lack_clusters() -> None:
         ([1.0] * 20, [0.95] * 20, r"not testable\D*95\.0 %"),
         ([], [], f"not testable: {paired_t([]).note}$"),
         ([0.5, 0.6] * 3, [0.2] * 6, "no interval: only 6 clusters leave something to gain, 10 are needed"),
-        ([0.5] * 5 + [0.2] * 7, [0.2] * 12, "no interval: only 5 of 12 clusters differ"),
+        ([0.5] * 5 + [0.2] * 7, [0.2] * 12, r"no interval\D* 5 of 12 clusters"),
         ([1.0] * 12, [0.2] * 12, "no interval: next to no failure is left with the skill"),
         ([0.6] * 12, [0.2] * 12, "no interval: all clusters gain alike"),
     ],
@@ -127,7 +127,7 @@ def test_a_mean_of_two_groups_is_that_of_welch() -> None:
     [
         ([], "no group"),
         ([[0.1], [0.2] * 9], "no interval: 1 of 2 groups have one cluster only"),
-        ([[0.0, 0.1, 0.3], [0.0, 0.2, 0.0]], "no interval: only 3 of 6 clusters differ"),
+        ([[0.0, 0.1, 0.3], [0.0, 0.2, 0.0]], paired_t([0.1, 0.3, 0.2, 0.0, 0.0, 0.0]).note),
         ([[0.1] * 4, [0.3] * 4], paired_t([0.1] * 8).note),
     ],
 )

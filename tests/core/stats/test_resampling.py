@@ -232,15 +232,15 @@ def test_weights_make_a_weighted_mean_whatever_their_scale_and_order(function: A
     ("differences", "value", "note"),
     [
         ([], None, "no cluster has both sides"),
-        ([0.0] * 50, 0.0, "no interval: only 0 of 50 clusters differ"),
-        ([1.0] * 5 + [0.0] * 95, 0.05, "no interval: only 5 of 100 clusters differ"),
+        ([0.0] * 50, 0.0, r"no interval\D* 0 of 50 clusters\D*"),
+        ([1.0] * 5 + [0.0] * 95, 0.05, r"no interval\D* 5 of 100 clusters\D*"),
         ([0.1] * 30, 0.1, "no interval: all clusters differ by the same"),
     ],
 )
 def test_too_few_differences_give_no_interval(function: Any, differences: Any, value: Any, note: str) -> None:
     found = function(differences)
     assert found.value == (None if value is None else pytest.approx(value))
-    assert (found.low, found.high, found.note) == (None, None, note)
+    assert (found.low, found.high) == (None, None) and re.fullmatch(note, found.note)
 
 
 @pytest.mark.parametrize("function", [paired_bootstrap, paired_t])
