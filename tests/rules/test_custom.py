@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -139,8 +140,9 @@ def test_a_comment_that_silences_nothing_is_told(run: Run, write: Write) -> None
     comment = "<!-- skill-health: ignore-file ACME001 ACME777 nobody -->\n"
     text = TWO.replace('"owner"', '"risk"')
     write({"skills/report/SKILL.md": SKILL + comment, "skill-health.toml": text})
-    told = [each["message"] for each in json.loads(run("lint", "--format", "json").stdout)["findings"]]
-    assert {"no rule is called ACME777", "the comment ignores ACME001, which reports nothing here"} <= set(told)
+    findings = json.loads(run("lint", "--format", "json").stdout)["findings"]
+    told = [each["message"] for each in findings if each["code"].startswith("IG")]
+    assert all(any(code in message for message in told) for code in ("ACME777", "ACME001"))
 
 
 def test_the_baseline_knows_it(run: Run, write: Write) -> None:
@@ -183,7 +185,7 @@ def test_every_command_knows_its_code(command: tuple[str, ...], run: Run, write:
     claim = '{"id": "CLM-1"}\n'
     write({"skills/report/SKILL.md": SKILL, "skill-health.toml": settings_ + TWO, "claims.jsonl": claim})
     done = run(*command)
-    assert "no rule is called" not in done.stderr and done.returncode in (0, 1)
+    assert not {"ACME001", "needs-owner"} & set(re.findall(r"[\w-]+", done.stderr)) and done.returncode in (0, 1)
 
 
 def test_another_configuration_is_another_result(run: Run, write: Write) -> None:
@@ -261,10 +263,7 @@ def test_the_gate_reports_what_a_commit_adds(run: Run, write: Write) -> None:
     write({"skills/old/SKILL.md": SKILL.replace("name: report", "name: old") + "More.\n"})
     git(root, "add", "--all")
     done = run("lint", "--staged", "--select", "ACME")
-    assert (done.returncode, done.stdout) == (
-        0,
-        "nothing is worse than in the last commit (2 older findings not shown)\n",
-    )
+    assert done.returncode == 0 and re.fullmatch(r"\D*\b2 older\b\D*\n", done.stdout)
     write({"skills/report/SKILL.md": SKILL})
     git(root, "add", "--all")
     done = run("lint", "--staged")

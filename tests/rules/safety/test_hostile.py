@@ -144,15 +144,18 @@ def test_addresses_are_where_they_are_said_to_be(text: str) -> None:
             assert not (found.is_local and found.doubt())
 
 
+NAMELESS, THROWN_AWAY = "an IP address without a name", "a tunnel or throw-away name"
+
+
 @pytest.mark.parametrize(
     ("address", "doubt"),
     [
-        ("https://example.com/x", ""), ("http://example.com/x", "an unencrypted address"), ("https://203.0.113.7/", "an IP address without a name"),
-        ("http://user@203.0.113.7:80/", "an IP address without a name"), ("http://10.0.0.1/x", ""), ("http://localhost:8080", ""),
+        ("https://example.com/x", ""), ("http://example.com/x", "an unencrypted address"), ("https://203.0.113.7/", NAMELESS),
+        ("http://user@203.0.113.7:80/", NAMELESS), ("http://10.0.0.1/x", ""), ("http://localhost:8080", ""),
         ("http://nas.local/x", ""), ("https://a.pastebin.com/x", "a paste site"), ("https://notpastebin.com/x", ""),
-        ("https://x.ngrok.io", "a tunnel or throw-away name"), ("http://$HOST/x", ""), ("http://<host>/x", ""),
-        ("https://[2001:db8::1]/", "an IP address without a name"), ("http://[::1]/", ""),
-        ("https://EXAMPLE.ngrok.io.", "a tunnel or throw-away name"),
+        ("https://x.ngrok.io", THROWN_AWAY), ("http://$HOST/x", ""), ("http://<host>/x", ""),
+        ("https://[2001:db8::1]/", NAMELESS), ("http://[::1]/", ""),
+        ("https://EXAMPLE.ngrok.io.", THROWN_AWAY),
     ],
 )  # fmt: skip
 def test_who_answers_for_an_address(address: str, doubt: str) -> None:
