@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -92,14 +93,12 @@ def test_new_skills_of_high_risk_are_named_and_words_are_those_lost_since() -> N
     assert found is not None
     assert [(each.path, each.thief, each.words) for each in found.moved] == [("a", "y", ("lost",)), ("is", "", ())]
     assert [(each.path, each.before, each.words) for each in found.added] == [("new", None, ("w",))]
-    texts = {part.title: [(item.text, item.details) for item in part.items] for part in risk_sections(found, "up/")}
-    assert texts == {
-        "Risk of losing requests rose": [
-            ("up/a: 10 -> 60 %", ("likely thief: y", "its description lacks now: lost")),
-            ("up/is: 10 -> 40 %", ()),
-        ],
-        "New skills with a high risk of losing requests": [("up/new: 50 %", ("its description lacks: w",))],
-    }
+    rose, new = risk_sections(found, "up/")
+    assert new.title == "New skills with a high risk of losing requests" != rose.title
+    texts = [
+        [(item.text, [each.split(": ")[1] for each in item.details]) for item in part.items] for part in (rose, new)
+    ]
+    assert texts == [[("up/a: 10 -> 60 %", ["y", "lost"]), ("up/is: 10 -> 40 %", [])], [("up/new: 50 %", ["w"])]]
     assert all("AUC 0.75 [0.60, 0.90] on 111 skills (31 lost) of 6" in part.note for part in risk_sections(found))
 
 
@@ -129,7 +128,7 @@ def test_what_to_mind_stands_with_the_section() -> None:
     found = find_risk_changes(day(1, {"a": risk(0.1)}), now, (), (), LIMITS)
     assert found is not None and found.notes == ("trust the order",)
     (section,) = risk_sections(found)
-    assert section.bad and section.note.endswith("by a model of the others; trust the order.")
+    assert section.bad and section.note.endswith("; trust the order.")
 
 
 def refuse() -> RiskReport:
@@ -246,9 +245,9 @@ def test_daily_names_what_moved_and_status_shows_what_it_kept(run: Run, write: W
     assert told["risk"]["changed"] is False and told["risk"]["riskiest"] == max(own, key=lambda path: own[path])
     assert sum(each["skills"] for each in told["risk"]["bins"]) == told["risk"]["rated"] == 3
     shown = run("status", cwd=root).stdout
-    assert "Risk of losing requests" in shown and "riskiest: helper" in shown and f"AUC {known.auc:.2f}" in shown
+    assert "riskiest: helper" in shown and f"AUC {known.auc:.2f}" in shown
     report = (root / "reports/skill-health-drift.md").read_text(encoding="utf-8")
-    assert "## Risk of losing requests rose" in report and "lacks now" in report
+    assert re.search(r"(?m)^## Risk .*\brose\b", report) and "lacks now" in report
 
 
 def test_another_listing_is_said_and_not_compared(run: Run, write: Write) -> None:

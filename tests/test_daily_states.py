@@ -310,7 +310,7 @@ def test_states_that_are_a_link_are_refused(write: Write, run: Run) -> None:
     (root / "reports" / STATES).unlink()
     (root / "reports" / STATES).symlink_to(root / "skill-health.toml")
     done = run("daily", "--profile=plan", cwd=root)
-    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "it is a link" in done.stderr
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and STATES in done.stderr
     assert (root / "skill-health.toml").read_text() == ""
 
 
