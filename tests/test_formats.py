@@ -34,7 +34,7 @@ def finding(**changes: object) -> Finding:
 
 def report(*findings: Finding, scored: bool = False) -> LintReport:
     part = ScorePart("sections", 0.2, 1.0, 0.5, "missing: when to use", {"present": 1})
-    left_out = ScorePart("claims", 0.1, 0.0, None, "no numeric claims", {})
+    left_out = ScorePart("claims", 0.1, 0.0, None, "none counted", {})
     scores = {ENTRY.path: Score(0.5, (part, left_out), (Flag("low-score", "score 0.5000 is below 0.60"),))}
     return LintReport(
         "1.2.3", "standard", (ENTRY,), findings, prefix="fixtures/", warnings=("a note",),
@@ -172,7 +172,7 @@ def test_only_what_is_severe_enough_is_shown(name: str) -> None:
         assert [word for word in ("error", "warning", "info") if f"the-{word}" in text] == words
         hidden = 3 - len(words)
         if hidden and name in ("text", "markdown"):
-            assert f"{hidden} less severe not shown" in text
+            assert f"{hidden} less severe" in text
         if name == "json":
             assert json.loads(text)["summary"].get("hidden", 0) == hidden
 

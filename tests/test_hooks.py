@@ -419,7 +419,7 @@ def test_a_newcomers_prompts_are_kept_found(newcomer: Path) -> None:
     assert commit(newcomer).returncode == 0
     put(newcomer, "skills/sort-trees/SKILL.md", skill("sort-trees", "bushes"))
     refused = commit(newcomer)
-    assert refused.returncode == 1 and "sort-trees no longer says: hedges" in refused.stderr, refused.stderr
+    assert refused.returncode == 1 and re.search(r"sort-trees .*: hedges", refused.stderr), refused.stderr
     must("git", "checkout", "--quiet", "HEAD", "--", "skills", cwd=newcomer)
     (newcomer / "skills/sort-trees").rename(newcomer / "skills/sort-bushes")
     put(newcomer, "skills/sort-bushes/SKILL.md", skill("sort-bushes", "hedges"))

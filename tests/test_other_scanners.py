@@ -31,13 +31,16 @@ def sarif(*results: Any, name: Any = "other") -> str:
     return json.dumps({"version": "2.1.0", "runs": [{"tool": {"driver": {"name": name}}, "results": list(results)}]})
 
 
+NO_SARIF, OLD_SARIF = "no SARIF file", "no SARIF 2.1.0 file"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (b"", "no SARIF file"), (b"\xff\xfe", "not UTF-8"), (b"[]", "not a JSON object"), (b"{}", "no SARIF 2.1.0 file"),
-        (b'{"version": "1.0.0", "runs": []}', "no SARIF 2.1.0 file"), (b'{"version": "2.1.0", "runs": {}}', "a list of"),
-        (b'{"runs":' + b"[" * 100_000, "nested deeper"), (b'{"a": ' + b"9" * 10_000 + b"}", "too many digits"),
-        (b" " * ((32 << 20) + 1), "larger than 32 MiB"), (b'{"version": "2.1.0", "runs": [NaN]}', "no SARIF file"),
+        (b"", NO_SARIF), (b"\xff\xfe", "not UTF-8"), (b"[]", "JSON object"), (b"{}", OLD_SARIF),
+        (b'{"version": "1.0.0", "runs": []}', OLD_SARIF), (b'{"version": "2.1.0", "runs": {}}', "a list of"),
+        (b'{"runs":' + b"[" * 100_000, "nested deeper"), (b'{"a": ' + b"9" * 10_000 + b"}", "digits"),
+        (b" " * ((32 << 20) + 1), "larger than 32 MiB"), (b'{"version": "2.1.0", "runs": [NaN]}', NO_SARIF),
         (sarif(*[1] * (MOST_RESULTS + 1)).encode(), "more than 20,000 results"),
     ],
     ids=["empty", "bytes", "list", "object", "older", "no-list", "deep", "digits", "huge", "nan", "many"],
@@ -87,9 +90,8 @@ def test_results_about_other_files_are_counted_by_tool(tmp_path: Path) -> None:
     (tmp_path / "a.sarif").write_text(sarif(*(result(locations=[each]) for each in elsewhere)))
     report = merge_sarif(REPORT, str(tmp_path / "a.sarif"), str(tmp_path), Config())
     assert not report.findings
-    assert [note.partition(": ")[2] for note in report.warnings] == [
-        "4 results of other left out: about no file of the skills that were checked"
-    ]
+    (note,) = report.warnings
+    assert note.partition(": ")[2].startswith("4 results of other ")
 
 
 VALUES = st.recursive(
