@@ -116,8 +116,8 @@ def test_other_names_are_no_command(name: str) -> None:
         (["open", "missing"], 2, "", "skill-health: error: Invalid value for 'PATH': 'missing'"),
         (["full"], 3, "", "skill-health: error: cannot go on: [Errno 28] No space left on device: 'reports/x.json'\n"),
         (["bug"], 3, "", "skill-health: internal error: ZeroDivisionError("),
-        (["greeet"], 2, "", "skill-health: error: there is no command 'greeet'; did you mean 'greet'? "),
-        (["xyzzy"], 2, "", "skill-health: error: there is no command 'xyzzy' (see 'skill-health --help')\n"),
+        (["greeet"], 2, "", "skill-health: error: ... 'greeet' ... 'greet'?"),
+        (["xyzzy"], 2, "", "skill-health: error: ... 'xyzzy' ... 'skill-health --help'"),
         (["--nope"], 2, "", "skill-health: error: No such option"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -125,7 +125,8 @@ def test_other_names_are_no_command(name: str) -> None:
 def test_exit_codes(called: InProcess, plugged: str, args: list[str], code: int, out: str, err: str) -> None:
     found, printed, said = called(*args)
     assert (found, printed) == (code, out)
-    assert said.startswith(err) and bool(said) == bool(err)
+    start, *parts = err.split("... ")
+    assert said.startswith(start) and all(part.strip() in said for part in parts) and bool(said) == bool(err)
     assert said.count("\n") == bool(err)
 
 

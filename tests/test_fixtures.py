@@ -168,8 +168,8 @@ def test_demo_runs_again_and_says_the_same() -> None:
     said = [re.sub(r"^  ms .*\n", "", each.stdout, flags=re.MULTILINE) for each in (first, second)]
     assert said[0] == said[1]
     assert first.stderr == second.stderr
-    assert "Claims that became stale (1)" in first.stdout
-    assert "Verdict on the collection: unexplained gain" in first.stdout
+    assert "stale (1)" in first.stdout
+    assert "unexplained gain" in first.stdout
     assert "SIMULATED" in first.stdout
     assert "12 skills, profile standard" in first.stdout
     names, _, page = first.stdout.partition("== Written ==")[2].partition("\nOpen this in a browser: ")
