@@ -273,7 +273,7 @@ KINDS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a socket": (socket_at, "regular file"),
     "a folder": (lambda place: place.mkdir(parents=True), "Is a directory"),
     "a link to a device": (lambda place: (place.parent.mkdir(), place.symlink_to(os.devnull)), "symbolic link"),
-    "below a device": (lambda place: make_node(place.parent, stat.S_IFCHR) and None, "nodes/device"),
+    "below a device": (lambda place: make_node(place.parent, stat.S_IFCHR) and None, "no folder"),
 }
 
 
