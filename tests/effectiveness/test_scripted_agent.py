@@ -61,7 +61,7 @@ def made_task(oracle: str | None = "echo done > out.txt\n", **more: Any) -> Task
     ("scripted:skill.tidy=2", "-1 to 1"),
     ("scripted:skill.=0.2", "there is no 'skill.=0.2'"),
     ("scripted:spread=inf", "0 to 10"),
-    *((f"scripted:seed={value}", "take a whole number") for value in ("-1", "1.5", "٣")),
+    *((f"scripted:seed={value}", f"seed={value!r}: ") for value in ("-1", "1.5", "٣")),
     ("scripted:sleep=1e9", "0 to 3,600"),
     ("scripted:fail=0.6,hang=0.6", "fail, hang come to more than 1"),
 ])  # fmt: skip
