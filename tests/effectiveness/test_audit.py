@@ -138,10 +138,10 @@ def test_the_order_of_rows_does_not_matter(
             "helps",
             "no evidence: +8.3 pp over 8 tasks",
         ),
-        ([0] * 5, [3] * 5, "not testable", "helps", "5 of 5 tasks differ, 6 are needed"),
-        ([3] * 9 + [2], [3] * 10, "not testable", "helps", "ceiling, 96.7 %"),
+        ([0] * 5, [3] * 5, "not testable", "helps", "5 of 5 tasks"),
+        ([3] * 9 + [2], [3] * 10, "not testable", "helps", "96.7 %"),
         ([0] * 9, [0] * 9, "not testable", "none", "floor, at most 0.0 %"),
-        ([1], [1], "not testable", "none", "0 of 1 tasks differ"),
+        ([1], [1], "not testable", "none", "0 of 1 tasks"),
     ],
 )
 def test_what_is_shown_stands(

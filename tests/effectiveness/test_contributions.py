@@ -104,7 +104,7 @@ def test_a_run_without_such_arms_ranks_nothing() -> None:
     assert only(report).contributions == ()
     assert "What is lost" not in text.render(report, PLAIN) and "crowding" not in text.render(report, PLAIN)
     lone = only(report_of({name: PASSES[name] for name in ("control", "target", "leave_one_out:a")}))
-    assert lone.contributions == (), "without the whole collection nothing shows what a skill adds"
+    assert lone.contributions == (), "what a skill adds is seen by the collection without it"
 
 
 def test_all_stands_for_each_skill() -> None:

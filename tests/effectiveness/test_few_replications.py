@@ -21,10 +21,11 @@ from skill_health.effectiveness.effects.sheet import read_facts, read_sheet
 from skill_health.effectiveness.reports import load, names
 from skill_health.effectiveness.run.history import record_run
 from skill_health.page.verdict.verdicts import verdict
+from skill_health.stats.power import few_replications
 from skill_health.status.next_steps import CommandBuilder
 from skill_health.status.records import _benefit, _route
 
-FEWER = "fewer than 3 replications"
+FEWER = few_replications(2).removesuffix(" (2)")
 TASKS = 80
 
 
@@ -79,4 +80,4 @@ def test_the_verdict_on_a_pair_says_so() -> None:
         facts = read_facts(typed(pair_manifest(40, replications=reps)))
         rows = [[0, reps, reps, reps]] * 40
         (pair,) = compositions(read_sheet(facts, counted(rows, reps)), (), {})["scripted"]
-        assert (f"fewer than 3 replications ({reps})" in pair.verdict.preliminary) == (reps < 3)
+        assert (f"{FEWER} ({reps})" in pair.verdict.preliminary) == (reps < 3)

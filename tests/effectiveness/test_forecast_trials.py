@@ -30,7 +30,6 @@ from skill_health.effectiveness.plan.opening import MOST_INPUT, MOST_OUTPUT, cap
 from skill_health.effectiveness.plan.plan import AgentModel, TrialPlan
 from skill_health.effectiveness.run.history import HISTORY, history_lines
 
-NO_VERDICT = "no verdict can be reached"
 TRIED = "when it was last tried"
 TRIALS = 2 * (4 * 6 + 3)
 
@@ -42,6 +41,17 @@ def simulated() -> AgentModel:
 
 def notes(plan: TrialPlan, rates: dict[tuple[str, str | None], float] | None = None) -> str:
     return "\n".join(study_notes(plan, rates or {}))
+
+
+def gate(said: str) -> list[str]:
+    """The warnings of how many tasks must differ, for no skill alone."""
+    lines = (line for line in said.splitlines() if "must differ" in line and "skill" not in line)
+    return [line.removeprefix("warning: ") for line in lines if line.startswith("warning: ")]
+
+
+def out_of_reach(said: str) -> bool:
+    """Whether no verdict can be reached; where one can be, the warning begins with how many must differ."""
+    return any(not line[0].isdigit() for line in gate(said))
 
 
 def many(count: int, controls: int = 5, skills: int = 3) -> list[Any]:
@@ -118,13 +128,13 @@ def test_dollars_and_time_of_a_plan_are_the_sums_of_its_trials(tasks: int, reps:
 def test_the_plans_size_is_preliminary_and_its_gate_can_be_reached() -> None:
     said = notes(a_plan(tasks=many(15), reps=3))
     wanted = (
-        "tasks: 15 with and without the skill that should help, 5 negative controls",
-        "detectable: at best a difference of 25 points, one of 29 that is the skill's own, over negative too (15 tasks",
-        "smallest p: 6.1e-05 where all 15 tasks differ; 7.6e-05 corrected for 1 agent",
-        ", 0.00049 for one",
-        "note: a margin of 10 points cannot be shown with 5 negative controls, whose interval will be about +-45",
+        r"^tasks: 15 .*, 5 negative",
+        r"^detectable: .* 25 points, .* 29 .*\bnegative\b.* \(15 tasks",
+        r"^smallest p: 6\.1e-05 .* 15 tasks .*; 7\.6e-05 corrected for 1 agent",
+        r", 0\.00049 for one",
+        r"^note: .* 10 points .* 5 .* \+-45",
     )
-    assert [each for each in wanted if each not in said] == [] and NO_VERDICT not in said
+    assert [each for each in wanted if not re.search(each, said, re.MULTILINE)] == [] and gate(said) == []
     assert "margin of" not in notes(a_plan(tasks=many(40, 40), reps=9, margin=0.2))
 
 
@@ -135,13 +145,12 @@ def test_the_plans_size_is_preliminary_and_its_gate_can_be_reached() -> None:
 )
 def test_a_gate_that_cannot_be_reached_is_told(tasks: int, models: int, needed: int | None) -> None:
     said = notes(a_plan(*(a_model(f"made:{n}") for n in range(models)), tasks=many(tasks)))
-    told = [line for line in said.splitlines() if line.startswith("warning: ") and "tasks must differ" in line]
-    numbers = [[int(word) for word in re.findall(r"\d+", line)] for line in told]
+    numbers = [[int(word) for word in re.findall(r"\d+", line)] for line in gate(said)]
     if needed is None:
         assert numbers == []
     else:
         assert numbers == [[needed, tasks]]
-        assert (NO_VERDICT in said) == (needed > tasks)
+        assert out_of_reach(said) == (needed > tasks)
 
 
 @pytest.mark.slow
@@ -157,7 +166,7 @@ def test_no_gate_says_what_the_statistics_then_deny() -> None:
         made = manifest_of(plan) | {"run_id": "r", "created": "2026-01-01T00:00:00Z"}
         results = [TrialResult(*key, "pass" if key[2] == "target" else "fail") for key in plan.keys()]  # noqa: SIM118
         (model,) = reported(made, results)["models"]
-        assert (model["verdict"]["word"] == "not testable") == (NO_VERDICT in notes(plan))
+        assert (model["verdict"]["word"] == "not testable") == out_of_reach(notes(plan))
 
 
 def slowly(*given: Any) -> Any:
@@ -171,11 +180,11 @@ HINTED = ("target+hint", "negative+hint")
     slowly({"tasks": many(15)}, "skills can be reached for maps-work (5 tasks), notes-work (5 tasks)", "8 must"),
     slowly({"tasks": many(18)}, "skill maps-work: 6 tasks; no verdict: 8 must differ with 3 tested together", "best 92"),
     slowly({"tasks": many(24)}, "skill maps-work: 8 tasks, at best 92 points\n", "no verdict"),
-    slowly({"tasks": many(15), "arms": HINTED, "reps": 3}, "tasks: 15 with and without the skill", "no task"),
+    slowly({"tasks": many(15), "arms": HINTED, "reps": 3}, "tasks: 15 ", "no task"),
     slowly({"tasks": many(15), "arms": ("target",), "reps": 3}, "7.6e-05 corrected", "0.00049"),
     ({"tasks": many(4), "reps": 3}, "detectable: no difference (4 tasks, 3 replications, 80 % power)", "no task"),
-    ({"arms": ("full",)}, "warning: no task has both target and control", "detectable"),
-    ({"arms": ("target",)}, "no task has the arm negative", "both target and control"),
+    ({"arms": ("full",)}, "has both", "detectable"),
+    ({"arms": ("target",)}, "arm negative", "has both"),
 ])  # fmt: skip
 def test_what_a_plan_can_show_is_told(plan: dict[str, Any], told: str, untold: str) -> None:
     said = notes(a_plan(**plan))

@@ -42,7 +42,7 @@ Loads = Callable[[int, int], str]
 """Whether a trial loaded the skill, by the numbers of its task and replication."""
 
 
-NO_ARM, NO_DELIVERY = "there is no arm", "no delivery"
+NO_ARM, NO_DELIVERY = "no arm", "no delivery"
 HINTED, IN_PROMPT = "its prompt names the skills already", "a skill that stands in the prompt"
 REFUSED = {
     "forced+hint": HINTED, "forced_placebo+hint": HINTED, "forced@mcp+hint": HINTED, "forced@prompt": IN_PROMPT,
@@ -180,11 +180,11 @@ UNTESTABLE: dict[str, tuple[int, tuple[float, float, float], Loads, str]] = {
     "no activation at all": (20, HELPS, lambda n, r: "no", "no trial of target loaded the skill"),
     "loading cannot be told": (20, HELPS, lambda n, r: "not_observable", "of 60 of 60 trials of target it cannot be told"),
     "told of all but one": (20, HELPS, lambda n, r: "not_observable" if n == r == 0 else "yes", "of 1 of 60 trials of target"),
-    "hardly any": (20, HELPS, lambda n, r: "yes" if n == r == 0 else "no", "the uptake cannot be told from zero"),
-    "one task": (1, (0.0, 1.0, 1.0), all_yes, "only 1 of 1 tasks differ"),
-    "few tasks differ": (5, (0.0, 1.0, 1.0), all_yes, "only 5 of 5 tasks differ"),
+    "hardly any": (20, HELPS, lambda n, r: "yes" if n == r == 0 else "no", "uptake"),
+    "one task": (1, (0.0, 1.0, 1.0), all_yes, "1 of 1 tasks"),
+    "few tasks differ": (5, (0.0, 1.0, 1.0), all_yes, "5 of 5 tasks"),
     "ties": (12, (0.0, 1.0, 1.0), all_yes, "all tasks differ by the same"),
-    "nothing differs": (12, (1.0, 1.0, 1.0), all_yes, "only 0 of 12 tasks differ"),
+    "nothing differs": (12, (1.0, 1.0, 1.0), all_yes, "0 of 12 tasks"),
 }  # fmt: skip
 
 
@@ -285,10 +285,8 @@ def test_the_three_figures_stand_apart_in_every_format_and_selection_is_marked()
     (model,) = report.models
     assert model.loading is not None
     wanted = (
-        "reached:", "helped when offered (target - control, ",
-        "helped when loaded by order (forced - control, randomised):",
-        "helped when loaded, in trials that load by themselves (complier effect, the offer as instrument):",
-        "against forced loading:", "the complier effect assumes exclusion:", "monotonicity:", "placebo - control is",
+        "reached:", "(target - control, ", "(forced - control, randomised):", "(complier effect, ", "forced loading:",
+        "exclusion:", "monotonicity:", "placebo - control",
     )  # fmt: skip
     plain = re.sub(r"\\(.)", r"\1", markdown.render(report))
     for page in (text.render(report, RenderOptions(width=90)), plain, junit.render(report)):
@@ -301,7 +299,7 @@ def test_the_three_figures_stand_apart_in_every_format_and_selection_is_marked()
     assert values["loading"]["complier"]["method"].startswith("Fieller's over tasks")
     rows = csv.DictReader(io.StringIO(csv_.render(report, RenderOptions(table="arms"))))
     notes = [row["note"] for row in rows if row["measure"] == "success_given_invoked"]
-    assert notes and all(note.startswith("biased by selection") for note in notes)
+    assert notes and all("selection" in note for note in notes)
     table = [*csv.DictReader(io.StringIO(csv_.render(report, RenderOptions(table="contrasts"))))]
     (complier,) = (row for row in table if row["kind"] == "complier" and row["part"] == "collection")
     assert float(complier["value"]) == model.loading.complier.value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from effects_made import manifest, task
@@ -69,7 +71,7 @@ def test_few_tasks_that_differ_are_not_testable() -> None:
     passes = {arm: [1] * 9 for arm in ARMS}
     passes[SERVED] = [1] * 4 + [2] * 5
     (found,) = model_of(passes).penalties
-    assert not found.testable and found.note == "not testable: 5 of 9 tasks differ, 6 are needed"
+    assert not found.testable and re.findall(r"\d+", found.note) == ["5", "9", "6"]
     assert (found.delta.p, found.delta.low) == (None, None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,6 @@ from effects_made import fixture_like, manifest, reported, scripted
 from scipy import stats
 
 SEED = 1
-WIDENED = "widened where most are alike"
 pytestmark = pytest.mark.slow
 AMOUNTS = ("input_tokens", "output_tokens", "cached_tokens", "cost_usd", "duration_ms", "turns", "tool_calls")
 Cells = Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
@@ -234,11 +234,8 @@ def test_efficiency(run: tuple[dict[str, Any], Cells]) -> None:
 
 def test_no_other_kind_of_interval_is_in_a_report(run: tuple[dict[str, Any], Cells]) -> None:
     methods = {line.split('"')[3] for line in json.dumps(run[0], indent=0).splitlines() if line.startswith('"method"')}
-    assert methods == {
-        "", "Wilson, effective n", f"Student's t over tasks, {WIDENED}",
-        f"paired task bootstrap, expanded percentiles, {WIDENED}",
-        "Student's t over tasks, corrected for skewness",
-        f"Student's t over tasks, {WIDENED}, or corrected for skewness",
-        f"Student's t over tasks, {WIDENED}, on logarithms",
-        f"Fieller's over tasks, {WIDENED}",
-    }  # fmt: skip
+    kinds = re.compile("Wilson|Student|bootstrap|Fieller|widened|skewness|logarithms")
+    assert sorted(tuple(kinds.findall(method)) for method in methods) == [
+        (), ("Fieller", "widened"), ("Student", "skewness"), ("Student", "widened"), ("Student", "widened", "logarithms"),
+        ("Student", "widened", "skewness"), ("Wilson",), ("bootstrap", "widened"),
+    ]  # fmt: skip

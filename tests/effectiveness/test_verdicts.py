@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from typing import Any
 from unittest.mock import patch
 
@@ -46,24 +47,24 @@ def verdict_of(control: Counts, target: Counts, **arms: Counts) -> dict[str, Any
 
 ANY_TEXT_HELPS = "any text helps"
 PLACEBO = "against a placebo of the same length: "
-CEILING = "not testable: ceiling, 96.7 %"
+CEILING = "not testable: *, 96.7 %"
 RULES: dict[str, tuple[Counts, Counts, str, str]] = {
     "all gain": ([0] * 10, [3] * 9 + [2], "helps", "+96.7 pp over 10 tasks (95 % interval +86"),
     "all gain all": (
-        [0] * 6, [3] * 6, "helps", "+100.0 pp over 6 tasks (no interval: all tasks differ by the same, p = 0.",
+        [0] * 6, [3] * 6, "helps", "+100.0 pp over 6 tasks (no interval: *, p = 0.",
     ),
-    "all lose all": ([3] * 6, [2] * 6, "harmful", "-33.3 pp over 6 tasks (no interval: all tasks differ by the same"),
+    "all lose all": ([3] * 6, [2] * 6, "harmful", "-33.3 pp over 6 tasks (no interval: "),
     "all lose": ([3] * 9 + [2], [0] * 10, "harmful", "-96.7 pp over 10 tasks"),
     "a harm from the ceiling": ([3] * 10, [0, 1] * 5, "harmful", "-83.3 pp over 10 tasks"),
     "up and down": ([0, 3] * 6, [3, 0] * 6, "no evidence", "+0.0 pp over 12 tasks"),
-    "five differ": ([0] * 12, [3] * 5 + [0] * 7, "not testable", "not testable: 5 of 12 tasks differ, 6 are needed"),
+    "five differ": ([0] * 12, [3] * 5 + [0] * 7, "not testable", "not testable: 5 of 12 tasks *, 6 "),
     "six differ": ([0] * 12, [3] * 5 + [2] + [0] * 6, "helps", "+47.2 pp"),
-    "none differs": ([1] * 12, [1] * 12, "not testable", "not testable: 0 of 12 tasks differ, 6 are needed"),
+    "none differs": ([1] * 12, [1] * 12, "not testable", "not testable: 0 of 12 tasks *, 6 "),
     "control at the ceiling": ([3] * 9 + [2], [3] * 10, "not testable", CEILING),
     "some losses from the ceiling": ([3] * 19 + [2], [2, 3] * 6 + [3] * 7 + [2], "harmful", "-10.0 pp over 20 tasks"),
-    "both at the floor": ([0] * 19 + [1], [1] + [0] * 19, "not testable", "not testable: floor, at most 1.7 % of the"),
+    "both at the floor": ([0] * 19 + [1], [1] + [0] * 19, "not testable", "not testable: *, at most 1.7 %"),
     "up from the floor": ([0] * 20, [1] * 8 + [0] * 12, "helps", "+13.3 pp over 20 tasks"),
-    "two tasks": ([0, 0], [3, 3], "not testable", "not testable: 2 of 2 tasks differ, 6 are needed"),
+    "two tasks": ([0, 0], [3, 3], "not testable", "not testable: 2 of 2 tasks *, 6 "),
 }  # fmt: skip
 
 
@@ -71,7 +72,7 @@ RULES: dict[str, tuple[Counts, Counts, str, str]] = {
 def test_the_rules(name: str) -> None:
     control, target, word, reason = RULES[name]
     found = verdict_of(control, target)
-    assert (found["word"], found["reason"][: len(reason)]) == (word, reason)
+    assert found["word"] == word and fnmatchcase(found["reason"], f"{reason}*"), found
 
 
 def test_with_several_models_more_tasks_must_differ() -> None:
@@ -84,7 +85,7 @@ def test_with_several_models_more_tasks_must_differ() -> None:
     report = reported(planned, found)
     verdicts = [model["verdict"] for model in report["models"]]
     assert [verdict["word"] for verdict in verdicts] == ["not testable", "no evidence", "no evidence"]
-    assert verdicts[0]["reason"] == "not testable: 6 of 12 tasks differ, 7 are needed with 3 tested together"
+    assert re.findall(r"\d+", verdicts[0]["reason"]) == ["6", "12", "7", "3"]
     alone = reported(only(12, "placebo", models=["one"]), sure)
     assert alone["models"][0]["verdict"]["word"] == "helps"
 
@@ -171,7 +172,7 @@ def test_no_evidence_is_not_evidence_of_none() -> None:
 
 def test_why_a_verdict_is_preliminary() -> None:
     few, many = verdict_of([0, 1] * 6, [1, 2] * 6), verdict_of([0] * 40, [1] * 40)
-    assert few["preliminary"] == ["fewer than 30 tasks (12)", "no interval"]
+    assert ["(12)" in each for each in few["preliminary"]] == [True, False]
     assert many["preliminary"] == ["no interval"]
     assert verdict_of([0, 1] * 20, [1, 1] * 20)["preliminary"] == []
 
@@ -180,7 +181,7 @@ def test_without_the_arms_there_is_no_verdict() -> None:
     planned = manifest(fixture_like(8, 2), ("control", "full"))
     (model,) = reported(planned, [])["models"]
     assert model["verdict"]["word"] == "not testable"
-    assert model["verdict"]["reason"].startswith("not testable: the run does not have both the target and the control")
+    assert re.match("not testable: .* target .* control", model["verdict"]["reason"])
 
 
 def negative(
@@ -235,10 +236,10 @@ def test_a_significant_difference_within_the_margin_is_no_bias() -> None:
 
 def test_equivalence_is_shown_with_enough_tasks_and_not_with_few() -> None:
     many = negative([1] * 80, [1] * 80, [1] * 80, 40)["models"][0]["controls"]
-    assert many["passed"] is True and many["note"] == "all 3 differences are shown to be within the margin"
+    assert many["passed"] is True and re.findall(r"\d+", many["note"]) == ["3"]
     few = negative([1] * 20, [1] * 20, [1] * 20, 5)["models"][0]["controls"]
     assert few["passed"] is None
-    assert few["note"].startswith("no bias was found, but 0 of 3 ")
+    assert " 0 of 3 " in few["note"]
     notes = {(each["name"], each["over"]): each["note"] for each in few["contrasts"]}
     assert re.findall(r"[0-9.]+ pp", notes["negative-control", "all"]) == ["13.9 pp", "10.0 pp"]
     assert re.findall(r"[0-9.]+ pp", notes["full-control", "controls"]) == ["45.1 pp", "10.0 pp"]
@@ -256,10 +257,9 @@ def test_bias_is_corrected_over_the_whole_run() -> None:
 
 def test_without_negative_controls_nothing_is_claimed() -> None:
     (model,) = reported(only(8), [])["models"]
-    assert model["controls"] == {
-        "tasks": [], "arms": [], "contrasts": [], "passed": None,
-        "note": "not testable: the run has neither negative-control tasks nor the arm negative",
-    }  # fmt: skip
+    note = model["controls"].pop("note")
+    assert model["controls"] == {"tasks": [], "arms": [], "contrasts": [], "passed": None}
+    assert re.match("not testable: .* negative$", note)
 
 
 def test_an_agent_that_repeats_itself_is_not_biased_by_what_eight_tasks_did() -> None:
@@ -303,7 +303,7 @@ def test_what_one_arm_alone_misses_is_not_taken_for_chance() -> None:
     even = without(without(found, "target", range(6), range(2, 3)), "control", range(6, 12), range(2, 3))
     verdict = reported(only(20), even)["models"][0]["verdict"]
     assert not any("by chance" in each for each in verdict["preliminary"])
-    assert any("% of the trials are missing" in each for each in verdict["preliminary"])
+    assert any(re.match(r"[0-9.]+ % ", each) for each in verdict["preliminary"])
 
 
 @pytest.mark.parametrize("harm", [False, True])
