@@ -109,7 +109,7 @@ def test_a_skill_that_was_opened_is_not_hidden_but_counted(tmp_path: Path) -> No
             (place / "trajectory.json").write_text(json.dumps({"steps": steps}))
     with Loopback(answers) as server:
         done = go(server.url, "--repeat-share", "0")
-        assert "2 of 8 trials show a judge that a skill was there: it may know the arm" in done.output
+        assert done.output.count("2 of 8 trials ") == 2
         assert "not blind: 2 of 8 trials show that a skill was there" in done.output
         assert any("maps-work/SKILL.md" in seen.text for seen in server.seen), "whoever opened it followed it or not"
         done = go(server.url, "--pairwise", "target", "control", "--repeat-share", "0")

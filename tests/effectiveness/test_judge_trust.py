@@ -19,7 +19,7 @@ def kappa(value: float | None, low: float | None = None, high: float | None = No
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (kappa(None, note="not testable: nothing was rated"), "is not testable: nothing was rated"),
+        (kappa(None, note="not testable: why"), "is not testable: why"),
         (kappa(None), "is not known."),
         (kappa(0.9, note="one task"), "is not known: kappa has no interval (one task)."),
         (kappa(0.08, -0.26, 0.41), "Unreliable: chance alone could agree"),
