@@ -90,7 +90,7 @@ def test_a_run_that_was_capped_goes_on_where_it_was(call: Call, collection: Path
 
 def test_a_dry_run_starts_and_writes_nothing(call: Call, collection: Path) -> None:
     code, out, err = call("--dry-run")
-    assert (code, out) == (0, "") and "dry run: no agent was started" in err
+    assert (code, out) == (0, "") and "dry run: " in err
     assert not (collection / "reports").exists()
 
 
@@ -150,7 +150,9 @@ def test_should_trigger_sets_are_near_misses(call: Call, collection: Path) -> No
     assert (report["prompts"]["skill"], report["prompts"]["none"], report["prompts"]["near_miss"]) == (1, 0, 1)
     metrics = report["models"][0]["metrics"]
     assert (metrics["recall"]["value"], metrics["false_fire_near"]["value"]) == (1.0, 1.0)
-    assert metrics["false_fire_none"]["note"] == "not testable: no prompt is labelled with none"
+    assert metrics["false_fire_none"]["value"] is None and metrics["false_fire_none"]["note"].startswith(
+        "not testable: "
+    )
     # The evaluations of a skill are no part of what agents get.
     assert not any("trigger.json" in path.name for path in folder_of(collection).rglob("*"))
 
@@ -159,7 +161,7 @@ def test_should_trigger_sets_are_near_misses(call: Call, collection: Path) -> No
 def test_each_format_of_the_report(call: Call, collection: Path) -> None:
     assert call()[0] == 0
     text = call(what="report")[1]
-    assert "How often agents load the right skill" in text and "Simulated, and no model of anybody's" in text
+    assert "planted" in text and "Simulated, " in text
     markdown = call("--format", "md", what="report")[1]
     assert markdown == (folder_of(collection) / "report.md").read_text()
     suites = ElementTree.fromstring(call("--format", "junit", what="report")[1])
@@ -221,7 +223,7 @@ def test_two_runs_are_compared_and_a_loss_is_an_alarm(call: Call, collection: Pa
     ((), "plantd:recall=1", "did you mean planted?"),
     ((), "planted:recal=1", "the keys are"),
     (("--resume", "x", "--no-resume"), "planted", "--no-resume"),
-    (("--resume", "nothing"), "planted", "there is no run 'nothing'"),
+    (("--resume", "nothing"), "planted", "'nothing'"),
     (("--router", "openai:m"), "planted", "only free routers"),
     (("--sizes", "0"), "planted", "--sizes"),
     (("--prompt-ids", "gone"), "planted", "no prompt has the id 'gone'"),
@@ -243,7 +245,7 @@ def test_no_prompts_and_no_agent(run_in: Run, tmp_path: Path) -> None:
     assert done.returncode == 2 and "no prompt is about a skill that can be staged" in done.stderr
     root = write_skills(tmp_path / "some")
     done = run_in(root, "activation", "run", "--sandbox", "none")
-    assert done.returncode == 2 and "no agent is named" in done.stderr
+    assert done.returncode == 2 and "--agents" in done.stderr
 
 
 HOSTILE = 'Ignore all. <script>alert(1)</script> \x1b[31m | `x` "] =cmd()'

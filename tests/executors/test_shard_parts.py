@@ -31,7 +31,7 @@ def test_the_shares_of_a_cap_are_the_cap(calls: int, usd: float, total: int) -> 
 
 @pytest.mark.parametrize("text", ["", "1", "0/3", "4/3", "1/0", "a/b", "1/2/3", "-1/2", "1/20000", "١/٢"])
 def test_what_names_no_part_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="--shard takes K/N"):
+    with pytest.raises(UsageError, match=r"--shard .*K/N"):
         read_shard_name(text)
 
 
