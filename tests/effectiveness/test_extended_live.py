@@ -127,7 +127,7 @@ def test_more_tasks_and_replications_ask_for_the_new_trials_alone_and_edits_for_
     assert done.returncode == 2 and "already: see" in done.stderr
     with AgentServer(PLAY) as other:
         done = go(root, other, *LARGE, tasks=some, agents="loop:here:n", arms="target", sandbox="none")
-        assert done.returncode == 2 and "can be taken over: " in done.stderr and not asked(other), done.stderr
+        assert done.returncode == 2 and "--extend" in done.stderr and not asked(other), done.stderr
 
 
 def test_what_is_killed_in_the_middle_of_an_extension_loses_nothing_and_pays_twice_for_one_trial_at_most(

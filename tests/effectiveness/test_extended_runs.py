@@ -154,9 +154,9 @@ def test_missing_data_is_made_again_and_lost_folders_too(call: Call, collection:
 
 REFUSED = {
     "nothing to do": (["--extend", "last"], {}, "has all of these trials already"),
-    "another seed": (["--extend", "last", "--seed", "9"], {}, "can be taken over: seed: 1 then, 9 now"),
-    "no such run": (["--extend", "nowhere"], {}, "there is no run 'nowhere'"),
-    "both": (["--extend", "last", "--resume", "last"], {}, "exclude each other"),
+    "another seed": (["--extend", "last", "--seed", "9"], {}, ": seed: 1 then, 9 now"),
+    "no such run": (["--extend", "nowhere"], {}, "'nowhere'"),
+    "both": (["--extend", "last", "--resume", "last"], {}, "--resume and --extend"),
 }
 
 

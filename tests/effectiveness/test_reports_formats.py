@@ -8,6 +8,7 @@ import json
 import random
 import re
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -101,7 +102,7 @@ def test_the_head_says_what_the_run_was() -> None:
     page = " ".join(lines(made(simulated=True, biased=["x is biased"], sandbox="none")))
     for said in (
         "effectiveness run 20261121T050000Z-ab12cd34", "*** SIMULATED: ", "*** NOT ISOLATED", "*** BIASED: x is biased",
-        "17 tasks, 3 replications, sandbox none, seed 1; 700 of 720 trials scored; 25 ", "intention to treat",
+        "17 tasks, 3 replications, sandbox none, seed 1; 700 of 720 trials scored; 25 ",
         "preliminary: agent-0:maker:model-0, agent-1:maker:model-1: only 12 tasks",
     ):  # fmt: skip
         assert said in page
@@ -110,12 +111,12 @@ def test_the_head_says_what_the_run_was() -> None:
 
 
 @pytest.mark.parametrize(("models", "said"), [
-    ([(False, 2.0, 9), (False, 0.5, 9)], "2.5 US dollars"),
-    ([(False, 2.0, 9), (False, None, 9)], "at least 2 US dollars"),
-    ([(False, 2.0, 9), (False, None, 0)], "2 US dollars"),
+    ([(False, 2.0, 9), (False, 0.5, 9)], "2.5"),
+    ([(False, 2.0, 9), (False, None, 9)], "at least 2"),
+    ([(False, 2.0, 9), (False, None, 0)], "2"),
     ([(False, None, 9)], NOT_KNOWN),
-    ([(True, 3.0, 9)], "3 simulated US dollars"),
-    ([(True, 3.0, 9), (False, 2.0, 9)], "2 US dollars"),
+    ([(True, 3.0, 9)], "3 simulated"),
+    ([(True, 3.0, 9), (False, 2.0, 9)], "2"),
     ([(True, 3.0, 9), (False, None, 9)], NOT_KNOWN),
 ])  # fmt: skip
 def test_money_that_was_not_spent_or_is_not_known(models: list[tuple[bool, float | None, int]], said: str) -> None:
@@ -123,16 +124,16 @@ def test_money_that_was_not_spent_or_is_not_known(models: list[tuple[bool, float
     for model, (fake, usd, n) in zip(report["models"], models, strict=True):
         model |= {"simulated": fake, "cost_usd": usd, "scored": n}
     found = typed_report(report)
-    assert _cells.spent(found) == said
-    assert len(models) > 1 or _cells.spent(found.models[0]) == said
+    assert _cells.spent(found).removesuffix(" US dollars") == said
+    assert len(models) > 1 or _cells.spent(found.models[0]) == _cells.spent(found)
 
 
 def test_a_reason_does_not_repeat_its_verdict() -> None:
     def said(word: Any, reason: str) -> str:
         return _cells.why(EffectVerdict(word=word, reason=reason, preliminary=()))
 
-    assert said("not testable", "not testable: 6 are needed") == "6 are needed"
-    assert said("biased", "not testable: 6 are needed") == "not testable: 6 are needed"
+    assert said("not testable", "not testable: why") == "why"
+    assert said("biased", "not testable: why") == "not testable: why"
     assert said("helps", "") == ""
 
 
@@ -151,7 +152,7 @@ def test_the_headline_has_its_interval_its_n_and_its_verdict() -> None:
     page = " ".join(" ".join(lines(real())).split())
     primary = real()["models"][0]["contrasts"][0]
     value, low, high = (f"{100 * primary['delta'][key]:+.1f}" for key in ("value", "low", "high"))
-    assert f"target against control: {value} [{low}, {high}] points of success, Student's interval" in page
+    assert f" control: {value} [{low}, {high}] points" in page
     assert "15 tasks, p < 0.001 (holm)" in page
     assert "collection: helps" in page
 
@@ -280,12 +281,9 @@ def test_junit_counts_what_it_holds() -> None:
 
 def test_markdown_holds_every_part() -> None:
     page = markdown.render(typed_report(real()))
-    for title in (
-        "# Effectiveness report", "## Who benefits most", "### Effect on success, in points", "### Contrasts", "### Skills",
-        "### Arms", "### Cost of the arms, per trial", "### Negative controls", "### Calibration: aa against target",
-        "### By category", "### Tasks", "## How to read this",
-    ):  # fmt: skip
-        assert f"\n{title}\n" in f"\n{page}"
+    for title in ("Contrasts", "Skills", "Arms", "Calibration: aa against target", "Tasks"):
+        assert f"\n### {title}\n" in page
+    assert Counter(re.findall("^#+ ", page, re.MULTILINE)) == {"# ": 1, "## ": 3, "### ": 12}
     assert "> **SIMULATED: " in page
     assert page.count("```") == 2
     for skill in real()["models"][0]["skills"]:

@@ -106,11 +106,11 @@ def test_a_real_run_writes_everything_and_says_so(
     out, err = capsys.readouterr()
     for said in (
         "forecast: 8 trials",
-        "warning: no sandbox",
         "such as t04 target: ",
         "written: reports/effectiveness/",
     ):
         assert said in err
+    assert re.search("^warning: .*sandbox: ", err, re.MULTILINE)
     assert "SIMULATED" in out
 
 
@@ -138,15 +138,15 @@ def test_a_dry_run_starts_nothing_needs_no_key_and_writes_nothing(
     assert out == ""
     for said in ("forecast: 186 trials", "verifiers of 5 tasks", "by genai-prices", "gpt-5-mini may spend up to $"):
         assert said in err
-    assert re.search("warning: no verdict .*: 7 tasks .* 4", err)
+    assert re.search("warning: .*: 7 tasks .* 4", err)
 
 
 REFUSED = {
     "unknown agent": (["--agents", "scriptd"], "did you mean scripted"),
     "unknown arm": (["--arms", "targett"], "did you mean 'target'"),
-    "no key": (["--agents", "loop:openai:gpt-5-mini", "--max-runs", "9"], "OPENAI_API_KEY is not set"),
+    "no key": (["--agents", "loop:openai:gpt-5-mini", "--max-runs", "9"], "OPENAI_API_KEY"),
     "unknown sandbox": (["--sandbox", "bubblewrab"], "did you mean bubblewrap"),
-    "no such run": (["--resume", "x"], "there is no run 'x'"),
+    "no such run": (["--resume", "x"], "'x'"),
     "no such task": (["nowhere"], ": nowhere"),
     "no skills there": (["--skills", "tasks"], "no skill below tasks"),
     "an order that it has not": (["--agents", "claude-code:m", "--arms", "order:3"], "no arm order:3"),
@@ -280,7 +280,7 @@ def test_a_run_that_is_named_must_be_the_same(call: Call, collection: Path, made
     folder = the_run(collection / "reports")
     before = files(folder)
     change = ("--seed", "2", "--arms", "target", "--timeout", "3", "--agents", "scripted:base=0.5")
-    with pytest.raises(SkillHealthError, match="cannot be resumed") as caught:
+    with pytest.raises(SkillHealthError, match=re.escape(folder.name)) as caught:
         call("--resume", folder.name, *change)
     for said in ("seed: 1 then, 2 now", "arms: ", "limits: changed: timeout_sec", "new: scripted:base=0.5"):
         assert said in str(caught.value)

@@ -369,7 +369,7 @@ def test_an_interrupt_ends_what_is_under_way_and_leaves_nothing(collection: Path
 
 
 def test_where_there_are_no_workers_one_line_says_so(collection: Path, tmp_path: Path) -> None:
-    for name, said in (("ray:0", "between 1 and 1024"), ("rai", "did you mean ray"), ("local:3", "takes no address")):
+    for name, said in (("ray:0", "between 1 and 1024"), ("rai", "did you mean ray"), ("local:3", "address")):
         done = command(*trials(collection, tmp_path, "--executor", name))
         _, err = done.communicate()
         assert done.returncode == 2 and said in err.splitlines()[-1], err
