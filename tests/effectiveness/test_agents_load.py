@@ -50,7 +50,7 @@ def test_a_name_says_agent_model_protocol_and_provider(
     ("spec", "message"),
     [
         ("claude:m", "did you mean claude-code?"), ("claude_code:m", "did you mean claude-code?"),
-        ("_load:m", "there is no agent '_load'"), ("", "there is no agent ''"),
+        ("_load:m", "'_load'"), ("", "agent ''"),
         ("codex", " codex:MODEL"), ("codex:", " codex:MODEL"), ("codex:  ", " codex:MODEL"),
         ("codex:responses-here:", " codex:responses-here:MODEL"), ("codex:responses-here", " codex:responses-here:MODEL"),
         ("codex:response-here:m", "'response-here'; did you mean responses-here?"),

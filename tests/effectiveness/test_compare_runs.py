@@ -174,7 +174,7 @@ def test_only_what_both_sides_have_is_compared() -> None:
     assert primary(found)["tasks"] == 13
     assert next(each for each in found["models"][0]["contrasts"] if each["arm"] == "full")["tasks"] == 15
     few = changed(replace(ONE, results=forced(ONE.results, "quota", task_id=("000", "001", "002"))))
-    assert "scripted in run-2: 27 of 165 trials are missing" in compared(few, ONE)["cautions"]
+    assert any(each.startswith("scripted in run-2: 27 of 165 ") for each in compared(few, ONE)["cautions"])
 
 
 @pytest.mark.slow

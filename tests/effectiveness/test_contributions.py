@@ -132,7 +132,7 @@ def test_the_forecast_says_what_it_takes_and_what_is_lacking() -> None:
     assert "leave_one_out: 4 arms, 32 of the trials, to rank skills by what is lost without them" in notes
     assert not any("arm full" in note for note in notes)
     notes = study_notes(a_plan(a_model(), tasks=TASKS, arms=("target", *arms)), {})
-    assert "warning: without the arm full nothing shows what a skill contributes" in notes
+    assert any(note.startswith("warning: ") and "arm full" in note for note in notes)
 
 
 def test_csv_has_a_row_for_each_skill() -> None:

@@ -170,7 +170,7 @@ def test_planted_rewards(tmp_path: Path, sandbox: str, file: str) -> None:
     text = f'mkdir -p "$(dirname {file})"; echo \'{{"reward": 1, "score": 1}}\' > {file}'
     result, _ = tried(tmp_path, text, sandbox, "ls -a; exit 1")
     assert (result.outcome, result.reward) == ("fail", 0.0)
-    assert ("the agent wrote .runner, which was removed" in result.notes) == file.startswith(".runner")
+    assert any(" .runner, " in note for note in result.notes) == file.startswith(".runner")
 
 
 @pytest.mark.slow

@@ -244,7 +244,7 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     ({"judges": "one:meta-llama-4"}, CAP, "family llama"),
     ({"judges": "one:m"}, (), "--max-budget-usd"),
     ({"judges": "one:qwen-9"}, CAP, "one:qwen-9"),
-    ({"judges": "one:m", "run": "another"}, CAP, "there is no run 'another'"),
+    ({"judges": "one:m", "run": "another"}, CAP, "'another'"),
     ({"judges": "one:m", "key-env": "NO_SUCH_KEY"}, CAP, "NO_SUCH_KEY"),
 ]  # fmt: skip
 

@@ -327,7 +327,7 @@ def test_the_command_rebuilds_a_run_from_its_manifest_and_results(
     arms = csv_.render(typed_report(built), RenderOptions(table="arms"))
     assert call("report", "--format", "csv", "--what", "arms").stdout == arms
     assert call("report", "--format", "junit").stdout == junit.render(typed_report(built))
-    with pytest.raises(Exception, match="there is no run 'nowhere'"):
+    with pytest.raises(Exception, match="'nowhere'"):
         call("report", "nowhere")
 
 
@@ -337,8 +337,9 @@ def test_pairs_are_in_every_format() -> None:
     (pair,) = report.models[0].composition
     (row,) = (each for each in rows("composition", made_of) if each["measure"] == "interaction")
     assert (row["verdict"], float(row["value"]), row["preliminary"]) == (
-        "synergistic", pair.interaction.value, "fewer than 30 tasks (16); no interval",
+        "synergistic", pair.interaction.value, "; ".join(pair.verdict.preliminary),
     )  # fmt: skip
+    assert len(pair.verdict.preliminary) == 2 and "(16)" in pair.verdict.preliminary[0]
     assert float(row["verdict_p_adjusted"]) == pair.p_adjusted and row["equivalence_margin"] == "0.1"
     assert "csv + sql: synergistic, interaction +66.7 [–] points, 16 tasks" in junit.render(report)
     for render in (text.render, markdown.render):

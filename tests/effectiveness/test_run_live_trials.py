@@ -67,7 +67,7 @@ def test_an_empty_account_stops_the_run_and_it_goes_on_when_there_is_money(colle
         said = {"code": "insufficient_quota", "type": "insufficient_quota", "message": "You are out."}
         server.play = replace(PLAY, error=(429, {"error": said}))
         code, said = go(collection, server, "--max-runs", "30")
-        assert code == 3 and f"incomplete: {TRIALS} trials have no result (quota: " in said, said
+        assert code == 3 and f"incomplete: {TRIALS} trials " in said and "(quota: " in said, said
         attempts = the_run(collection / "reports") / "attempts.jsonl"
         ends = [row["outcome"] for row in rows(attempts) if row["event"] == "end"]
         assert set(ends) == {"quota"} and len(ends) <= 4, "no more than were under way"

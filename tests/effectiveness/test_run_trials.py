@@ -135,7 +135,7 @@ def test_exhausted_credit_and_a_wrong_key_stop_the_run_and_keep_what_is_done(tmp
 def test_a_trial_whose_agent_saw_other_skills_stops_the_run(tmp_path: Path) -> None:
     plan = a_plan()
     victim = [planned.key for planned in plan.trials()][7]
-    what = "sums-work is listed and not staged"
+    what = "sums-work is listed"
     runner = go(tmp_path, plan, Made(also=at(victim, outcome="infrastructure", error="odd", disagreement=what)))
     task, model, arm, _ = victim
     assert runner.disagreed == f"{model}, {arm}, task {task}: {what}" == runner.stopped
@@ -178,7 +178,7 @@ def test_a_cap_on_trials_counts_every_attempt_and_a_larger_one_goes_on(tmp_path:
     trial, again = Made(also=first_fails), Made(also=first_fails)
     runner = go(tmp_path / "run", a_plan(), trial, runs=cap)
     assert len(trial.made) == cap
-    assert (runner.capped, runner.left() > 0) == (f"the cap of {cap} trials is reached", True)
+    assert f" {cap} trials " in runner.capped and runner.left() > 0
     runner = go(tmp_path / "run", a_plan(), again, runs=KEYS * 3 // 2)
     assert len(again.made) == KEYS * 3 // 2 - cap, "an attempt that failed is not made again"
     assert (runner.left(), runner.capped) == (0, "")
