@@ -131,7 +131,7 @@ def read_folder(folder: str) -> PlanRun:
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(".json"))
     except OSError as error:
-        raise UsageError(f"cannot read {folder}: {error.strerror}") from error
+        raise UsageError(f"cannot read {folder}: {error.strerror or error}") from error
     if len(names) > MOST_FILES:
         raise UsageError(f"{folder} holds {len(names)} files: more than {MOST_FILES} are not read")
     found: dict[tuple[str, str, int], CallRecord] = {}

@@ -287,14 +287,15 @@ def test_a_history_of_early_lines_goes_on(write: Write, run: Run) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("text", ["{\n", ""])
 @pytest.mark.parametrize("name", [STATES, "skill-health-history.jsonl"])
 def test_where_damage_leaves_nothing_to_compare_with_the_run_ends_and_writes_nothing(
-    write: Write, run: Run, name: str
+    write: Write, run: Run, name: str, text: str
 ) -> None:
     root = write(FILES)
     for number in (1, 2, 3, 4, 5):
         day(run, root, number)
-    (root / "reports" / name).write_text("{\n")
+    (root / "reports" / name).write_text(text)
     before = {path.name: path.read_bytes() for path in (root / "reports").iterdir()}
     done = run("daily", "--time=2026-11-06T04:00:00Z", cwd=root)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1) and name in done.stderr

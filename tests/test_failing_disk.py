@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,6 +24,7 @@ from skill_health.effectiveness.trial.rewards import NoReward, read_reward
 from skill_health.lint.fixing.fixes import FixPlan, write_plan
 from skill_health.router.records import Prompt
 
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 SKILL = "---\nname: {name}\ndescription: Sorts names. Use when a list of names is out of order.\n---\n# Tidy\n{body}\n"
 LINK = "See [the guide](guide.md).\n"
 LINE = '{"id": "a", "query": "Sort these names", "skill": "tidy", "should_trigger": true}\n'
@@ -202,28 +204,41 @@ def test_a_look_that_fails_loses_nothing(
 JUDGING = [
     "daily --reports reports", "report --reports reports --format md", "status", "badge --output badge.svg",
     "lint --changed", "lint --write-baseline first", "init --baseline", "needs", "census", "quality", "hosts",
-    "router run --models lexical:overlap --prompts prompts.jsonl", "router risk", "draft prompts",
+    "router run --models lexical:overlap --prompts prompts.jsonl", "router risk", "draft prompts", "lint --new-since HEAD",
+    "effectiveness check tasks --static", "dataset tasks --to set",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("words", JUDGING)
-@pytest.mark.parametrize("place", ["skills/tidy", "skills/tidy/SKILL.md"])
+@pytest.mark.parametrize(
+    ("place", "look"), [("skills/tidy", 1), ("skills/tidy/SKILL.md", 1), ("skills/tidy/SKILL.md", 2)]
+)
 def test_a_skill_that_cannot_be_read_is_not_taken_for_gone(
-    words: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: str,
+    place: str,
+    look: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     for name in ("tidy", "neat"):
         (tmp_path / "skills" / name).mkdir(parents=True)
         (tmp_path / "skills" / name / "SKILL.md").write_text(SKILL.format(name=name, body=""))
     (tmp_path / "prompts.jsonl").write_text(LINE.replace("tidy", "neat"))
-    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    shutil.copytree(FIXTURES / "tasks/001-member-export", tmp_path / "tasks/one")
+    for git in (["init", "--quiet"], ["add", "prompts.jsonl"], ["commit", "--quiet", "--message", "one"]):
+        subprocess.run(["git", *git], cwd=tmp_path, check=True)
     monkeypatch.chdir(tmp_path)
     before = {path for path in tmp_path.rglob("*") if ".git" not in path.parts}
-    disk = BadDisk(place, 1, once=False)
+    disk = BadDisk(place, look, once=False)
     with monkeypatch.context() as patch:
         for name in ("open", "scandir"):
             patch.setattr(os, name, partial(disk.look, getattr(os, name)))
         code = main(words.split())
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert code == 2 and place in error, error
+    if disk.looks < look:
+        return
+    said = "".join(capsys.readouterr())
+    assert code in (1, 2) and place in said, said
     left = {path for path in tmp_path.rglob("*") if ".git" not in path.parts}
-    assert {path for path in left - before if path.is_file()} == set()
+    settings = ("skill-health.toml", ".pre-commit-config.yaml")
+    assert [path for path in left - before if path.is_file() and (look == 1 or path.name not in settings)] == []

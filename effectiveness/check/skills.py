@@ -20,6 +20,7 @@ from skill_health.effectiveness.tasks._load import task_above
 from skill_health.effectiveness.workspace.staging import OF_CONTROLS, OTHER_SKILLS
 from skill_health.lint.check import FileContext
 from skill_health.lint.pipeline import configure
+from skill_health.lint.readable import require_readable
 from skill_health.registries.records import Registries
 from skill_health.rules.leakage._bundled import all_texts
 from skill_health.rules.leakage._passages import MOST_SKILLS
@@ -116,6 +117,7 @@ def collection(paths: Sequence[str], config_file: str | None, root: str = "") ->
     """
     root, config = configure(paths or (root,), config_file, {})
     found = discover(paths or (root,), config, root)
+    require_readable(found.entries, found.unread)
     named = {relative(os.path.realpath(path), found.root) or "" for path in paths}
 
     def is_wanted(path: str) -> bool:

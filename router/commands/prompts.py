@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
-from skill_health.core.files import is_stream, is_there
+from skill_health.core.files import file_state, is_stream, is_there
 from skill_health.router.commands._options import collection_options
 from skill_health.router.plan.choices import RouterOptions
 
@@ -57,6 +57,7 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
 
     given = AuditOptions(paths=paths, **options)
     target = given.write_split
+    before = file_state(target) if target else ""
     if target:
         _may_write(target, given)
     inputs = load_inputs(
@@ -76,9 +77,13 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
         color = wants_color()
         click.echo(as_text(found, problems, notes, color), nl=False, color=color)
     torn = any(remark.kind == "family-spans-splits" for remark in found.remarks)
+    obstacle = "a family is torn apart" if torn else "there are bad records" if problems else ""
+    if target and inputs.problems and is_there(target):
+        # The file may be the only one that has them.
+        obstacle = "there are bad records"
     if target:
-        _write(target, prompts, "a family is torn apart" if torn else "there are bad records" if problems else "")
-    return FINDINGS if problems or found.failed else CLEAN
+        _write(target, before, prompts, obstacle)
+    return FINDINGS if obstacle or problems or found.failed else CLEAN
 
 
 def _may_write(target: str, given: AuditOptions) -> None:
@@ -96,7 +101,7 @@ def _split(inputs: RouterInputs, given: AuditOptions) -> tuple[Prompt, ...]:
     return assign(with_families(inputs.prompts), seed, shares)
 
 
-def _write(target: str, prompts: tuple[Prompt, ...], obstacle: str) -> None:
+def _write(target: str, before: str, prompts: tuple[Prompt, ...], obstacle: str) -> None:
     from skill_health.core.files import write_text
     from skill_health.router.audit import prompt_line
     from skill_health.text.terminal import clean
@@ -104,5 +109,7 @@ def _write(target: str, prompts: tuple[Prompt, ...], obstacle: str) -> None:
     if obstacle:
         click.echo(f"{clean(target)} is not written: {obstacle}", err=True)
         return
+    if file_state(target) != before:
+        raise UsageError(f"{target} has changed meanwhile: nothing is written; run this again")
     write_text(target, "".join(map(prompt_line, prompts)))
     click.echo(f"written: {clean(target)} ({len(prompts)} prompts)", err=True)

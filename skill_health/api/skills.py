@@ -10,9 +10,9 @@ from skill_health.api.linting import PathText, named_paths
 from skill_health.core.boundary import Boundary
 from skill_health.core.errors import UsageError
 from skill_health.discovery.corpus import discover
-from skill_health.lint.cache.lint_cache import read_entry
 from skill_health.lint.check import load_skill as parse_entry
 from skill_health.lint.pipeline import configure
+from skill_health.lint.readable import read_entry
 
 
 @dataclass(frozen=True, slots=True)

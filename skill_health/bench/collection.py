@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from skill_health.core.files import read_bytes
+from skill_health.core.boundary import Boundary
 from skill_health.discovery.corpus import Discovery
 from skill_health.discovery.plugins import Plugins
 from skill_health.lint.check import load_head, load_skill
+from skill_health.lint.readable import read_entry
 from skill_health.rules.routing._groups import name_key
 from skill_health.skill.model import Skill
 
@@ -135,12 +136,8 @@ def read_skills(discovery: Discovery, heads: bool = False) -> list[Skill]:
     With `heads` the Markdown of a skill is parsed only if it is looked at.
     """
     load = load_head if heads else load_skill
-    found = []
-    for entry in discovery.entries:
-        full = os.path.join(discovery.root, entry.path)
-        data, problem = (b"", entry.problem) if entry.problem else read_bytes(full)
-        found.append(load(entry, data, problem))
-    return found
+    boundary = Boundary(discovery.root)
+    return [load(entry, *read_entry(boundary, entry)) for entry in discovery.entries]
 
 
 def read_collection(

@@ -6,7 +6,7 @@ import errno
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from skill_health.core.errors import AbortedError, UsageError
@@ -64,7 +64,7 @@ def read_objects(path: str, problems: list[str]) -> Iterator[dict[str, Any]]:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise AbortedError(f"cannot read {path}: {error.strerror}") from error
+        raise AbortedError(f"cannot read {path}: {error.strerror or error}") from error
 
 
 def repair_last_line(path: str) -> int:
@@ -128,14 +128,15 @@ def locked(folder: str) -> Iterator[None]:
         handle = _flocked(path)
         if handle is None:
             handle = _created(path)
-        try:
+        with suppress(OSError):  # it only tells others whose lock it is
             os.ftruncate(handle, 0)
             os.write(handle, f"{os.getpid()}\n".encode())
-            yield
-        finally:
-            _let_go(path, handle)
     except OSError as error:
-        raise AbortedError(f"cannot lock {path}: {error.strerror}") from error
+        raise AbortedError(f"cannot lock {path}: {error.strerror or error}") from error
+    try:
+        yield
+    finally:
+        _let_go(path, handle)
 
 
 def _flocked(path: str) -> int | None:

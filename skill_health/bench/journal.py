@@ -71,7 +71,7 @@ def read_manifest(folder: str) -> dict[str, Any]:
     except FileNotFoundError:
         raise UsageError(f"{folder} is no run: it has no {MANIFEST}") from None
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
     except (UnicodeDecodeError, JsonProblem) as problem:
         raise UsageError(f"{path} is damaged ({problem}): restore it, or start a new run") from None
 
@@ -198,7 +198,7 @@ class Journal:
             self._thread = self._stack.enter_context(ThreadPoolExecutor(1, "journal"))
         except OSError as error:
             self._stack.close()
-            raise AbortedError(f"cannot write to {self.folder}: {error.strerror}") from error
+            raise AbortedError(f"cannot write to {self.folder}: {error.strerror or error}") from error
         except BaseException:
             self._stack.close()
             raise
@@ -221,7 +221,7 @@ class Journal:
             try:
                 self._handles[BATCHES] = durable.open_to_append(self._path(BATCHES))
             except OSError as error:
-                raise AbortedError(f"cannot write to {self.folder}: {error.strerror}") from error
+                raise AbortedError(f"cannot write to {self.folder}: {error.strerror or error}") from error
             self._stack.callback(os.close, self._handles[BATCHES])
             sync_folder(self.folder)
         self._pending.append((BATCHES, self._line(event)))
@@ -369,7 +369,7 @@ def read_lines(path: str, make: Callable[[Any], T]) -> Iterable[T]:
                     return
                 raise UsageError(f"{path}:{number}: this line is not a result of a run; restore the file") from None
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
 
 
 def readable_lines(path: str, make: Callable[[Any], T]) -> Iterator[T]:

@@ -25,6 +25,7 @@ from skill_health.documents.census_report import (
     SizeFigures,
 )
 from skill_health.fleet.sketch import Sketch, draw_sketch, find_near
+from skill_health.lint.readable import read_entry
 from skill_health.skill.frontmatter import declared_domain
 from skill_health.skill.parse import parse_skill
 from skill_health.stats.intervals import clustered_proportion, wilson_interval
@@ -58,7 +59,7 @@ class CountedSkill:
 
 def count_skill(boundary: Boundary, entry: Entry) -> CountedSkill | None:
     """What a skill has; None where its SKILL.md cannot be read. No link out of the repository is followed."""
-    data, problem = (b"", entry.problem) if entry.problem else boundary.read_skill(entry.path)
+    data, problem = read_entry(boundary, entry)
     if problem:
         return None
     skill = parse_skill(data, entry.path, entry.folder_name, entry.files)

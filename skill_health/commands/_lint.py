@@ -160,7 +160,8 @@ def _check_paths(paths: tuple[str, ...], options: LintOptions, shards: Sequence[
             return code
     root, config = configure(paths, options.config_file, _overrides(options))
     if options.changed:
-        from skill_health.discovery.corpus import discover, require_readable
+        from skill_health.discovery.corpus import discover
+        from skill_health.lint.readable import require_readable
 
         found = discover((root,), config, root)
         require_readable(found.entries, found.unread)
@@ -294,8 +295,8 @@ def finish_report(
 
         report = with_urls(report, result, config)
     if options.write_baseline is not None:
-        from skill_health.discovery.corpus import require_readable
         from skill_health.lint.baseline import rewrite_baseline
+        from skill_health.lint.readable import require_readable
 
         require_readable(result.entries, result.unread)
         report = rewrite_baseline(report, root, config, options.write_baseline, options.grow_baseline)

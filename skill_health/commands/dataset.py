@@ -55,10 +55,11 @@ def command(
     from skill_health.core.errors import UsageError
     from skill_health.datasets.gather import OPEN, PublishingTerms, gather_dataset
     from skill_health.datasets.write import TableForm, write_dataset
-    from skill_health.discovery.corpus import discover, require_readable
+    from skill_health.discovery.corpus import discover
     from skill_health.effectiveness.commands.report import find
     from skill_health.effectiveness.tasks._load import load_tasks
     from skill_health.lint.pipeline import configure
+    from skill_health.lint.readable import require_readable
     from skill_health.text.numbers import count
     from skill_health.text.terminal import clean, echo
 
@@ -93,9 +94,9 @@ def _read_skills(discovery: Discovery, config: Config) -> tuple[Sequence[Skill],
 
     from skill_health.config.settings import config_with
     from skill_health.core.boundary import Boundary
-    from skill_health.lint.cache.lint_cache import read_entry
     from skill_health.lint.check import load_skill
     from skill_health.lint.pipeline import run
+    from skill_health.lint.readable import read_entry
     from skill_health.rules._api import Severity
 
     chosen = config_with(config, select=("safety", "leakage"), extend_select=(), ignore=())

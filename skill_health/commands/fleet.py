@@ -120,4 +120,5 @@ def _show(outcome: FleetOutcome, written: list[str], format_: str) -> None:
         echo(clean(line) + "\n", err=format_ != "text")
     for reason in outcome.run.reasons if format_ != "text" else ():
         echo(clean(f"fleet: {reason}") + "\n", err=True)
-    sys.stdout.flush()
+    if sys.stdout is not None:
+        sys.stdout.flush()

@@ -35,9 +35,9 @@ def command(paths: tuple[str, ...], runs: tuple[str, ...], format_: str, config_
     loss in SkillsBench. No model is asked, and nothing passes or fails by it. docs/quality.md says how often readers
     agree. With --effects the points, patterns and complexity contracts stand beside what runs have measured.
     """
-    from skill_health.discovery.corpus import find_readable
     from skill_health.documents._record import encode_record
     from skill_health.lint.pipeline import configure, prefix
+    from skill_health.lint.readable import find_readable
     from skill_health.quality.collection import quality_of_collection, quality_report
     from skill_health.quality.render import quality_blocks
     from skill_health.text.blocks import as_markdown, as_text

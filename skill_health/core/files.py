@@ -237,7 +237,7 @@ def write_bytes(path: str, data: bytes | Iterable[bytes]) -> None:
     except FileExistsError as error:
         raise UsageError(f"cannot write {path}: {folder} is no folder") from error
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def replace_file(

@@ -35,7 +35,7 @@ def append_history(path: str, record: dict[str, Any]) -> None:
         with _locked(folder):
             replace_file(path, _with_line(path, line.encode("utf-8", "surrogatepass")), durable=True)
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def _with_line(path: str, line: bytes) -> Iterator[bytes]:
@@ -116,7 +116,7 @@ def read_backwards(path: str, block: int = _BLOCK) -> Iterator[tuple[int, bytes]
     except FileNotFoundError:
         return
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
 
 
 def _backwards(file: BinaryIO, block: int) -> Iterator[tuple[int, bytes]]:

@@ -11,7 +11,7 @@ from datetime import date
 from skill_health.config.settings import Config, Daily
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import UsageError
-from skill_health.core.files import here, write_text
+from skill_health.core.files import here, is_there, write_text
 from skill_health.core.history import append_history, read_backwards
 from skill_health.daily import drift_report
 from skill_health.daily.drift import Drift, compare, rise
@@ -29,7 +29,6 @@ from skill_health.daily.risks import RiskRater, find_risk_changes, rate_today
 from skill_health.daily.states import STATES, append_state, pack_run, read_states
 from skill_health.daily.today import TodayRun, check_today
 from skill_health.discovery.changes import read_revision
-from skill_health.discovery.corpus import require_readable
 from skill_health.documents._record import record_values
 from skill_health.documents.drift_report import RiskChange
 from skill_health.documents.effect_history import Effects, read_effects
@@ -38,6 +37,7 @@ from skill_health.documents.skill_grades import SkillGrade, count_grades, grade_
 from skill_health.formats._snapshot import render_snapshot
 from skill_health.lint.baseline import without_known
 from skill_health.lint.pipeline import lint
+from skill_health.lint.readable import require_readable
 from skill_health.rules._load import all_rules
 from skill_health.status.join import digests_now, names_now, texts_now
 from skill_health.status.records import summaries
@@ -203,10 +203,10 @@ def run_daily(
         today.line,
         config.daily.window,
     )
-    if earlier.damaged:
+    if damage := _damage(folder, earlier):
         raise UsageError(
-            f"there is nothing left to compare with in {here(folder)}: {earlier.problems[0]}; restore {HISTORY} and "
-            f"{STATES}, or remove both to begin anew"
+            f"there is nothing left to compare with in {here(folder)}: {damage}; restore {HISTORY} and {STATES}, or remove "
+            "both to begin anew"
         )
     before, note = earlier.last or earlier.other, ""
     if rater and config.daily.risk:
@@ -232,6 +232,16 @@ def run_daily(
         today, earlier, drift, why, kept, report.prefix, notes, config, grade_skills(left), left.baselined, routing,
         effects, risk,
     )  # fmt: skip
+
+
+def _damage(folder: str, earlier: EarlierRuns) -> str:
+    """What has happened to the history where nothing can be compared, "" where there is none yet."""
+    if earlier.damaged:
+        return earlier.problems[0]
+    if earlier.last or earlier.other or earlier.plan or not is_there(os.path.join(folder, HISTORY)):
+        return ""
+    lost = any(True for _ in read_backwards(os.path.join(folder, STATES)))
+    return f"{HISTORY} has no line of a run, and {STATES} has" if lost else ""
 
 
 def as_text(outcome: DailyOutcome, color: bool = False) -> str:

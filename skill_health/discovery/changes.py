@@ -75,7 +75,10 @@ def _own_ignores(repository: GitRepository) -> tuple[Patterns, ...]:
 
 
 def _walk(top: str, name: str, ignores: _Ignores) -> Iterator[str]:
-    """What is not ignored of an untracked file, or of an untracked folder, whose path ends in `/`."""
+    """What is not ignored of an untracked file, or of an untracked folder, whose path ends in `/`.
+
+    Raises UsageError for a folder that cannot be read: it may hold the very skill that a gate is to see.
+    """
     pending = [name]
     while pending:
         path = pending.pop()
@@ -89,8 +92,10 @@ def _walk(top: str, name: str, ignores: _Ignores) -> Iterator[str]:
         try:
             with os.scandir(os.path.join(top, place)) as entries:
                 pending.extend(path + kept for entry in entries if (kept := _git_name(entry)))
-        except OSError:
+        except FileNotFoundError:
             continue
+        except OSError as error:
+            raise UsageError(f"cannot read {place}: {error.strerror or error}") from None
 
 
 def _git_name(entry: os.DirEntry[str]) -> str:

@@ -460,7 +460,7 @@ def _digest(one: SkillFolder, root: str) -> tuple[object, ...]:
 
 MAX_FILES = 10_000
 
-__all__ = ["Discovery", "Entry", "discover", "find_readable", "find_root", "require_readable"]
+__all__ = ["Discovery", "Entry", "discover", "find_root"]
 
 
 class Entry(NamedTuple):
@@ -512,28 +512,6 @@ class Discovery(NamedTuple):
     loose: tuple[str, ...] = ()
     unread: tuple[UnreadFolder, ...] = ()
     around: tuple[str, ...] = ()
-
-
-def require_readable(entries: Iterable[Entry], unread: Iterable[UnreadFolder]) -> None:
-    """Raise UsageError where a folder could not be searched or a SKILL.md not be read: what is in it is not gone."""
-    files = (UnreadFolder(entry.path, "not readable") for entry in entries if entry.problem == "unreadable")
-    for path, reason in (*unread, *files):
-        raise UsageError(f"cannot read {path or '.'}: {reason}: make it readable, or exclude it in the configuration")
-
-
-def find_readable(paths: Sequence[str], config: Config, root: str) -> Discovery:
-    """The skills that `paths` name, for whoever judges all of them.
-
-    Raises UsageError, as `discover`, where there is none, and where one or a folder cannot be read.
-    """
-    found = discover(paths, config, root)
-    require_readable(found.entries, found.unread)
-    if not any(entry.target for entry in found.entries):
-        notes = "".join(f"; {warning}" for warning in found.warnings)
-        raise UsageError(
-            f"no skill below {', '.join(paths)}: a skill is a folder with a SKILL.md (see exclude, .gitignore){notes}"
-        )
-    return found
 
 
 def discover(

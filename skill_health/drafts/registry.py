@@ -91,7 +91,7 @@ def _change(path: str, prompt_id: str, new: bytes) -> None:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         replace_file(path, whole, durable=True)
     except OSError as error:
-        raise AbortedError(f"cannot write {here(path)}: {error.strerror}") from error
+        raise AbortedError(f"cannot write {here(path)}: {error.strerror or error}") from error
 
 
 def _read(path: str) -> bytes:
@@ -101,7 +101,7 @@ def _read(path: str) -> bytes:
     try:
         raw = Boundary(os.path.dirname(path)).read(path, MAX_BYTES)
     except OSError as error:
-        raise UsageError(f"{here(path)} cannot be read: {error.strerror}") from None
+        raise UsageError(f"{here(path)} cannot be read: {error.strerror or error}") from None
     if raw is None:
         raise UsageError(f"{here(path)} is larger than {MAX_BYTES >> 20} MiB")
     if raw.strip() and not fits(look_at(raw)):

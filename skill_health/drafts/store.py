@@ -205,7 +205,7 @@ def _read(path: str, kind: type[SomeDraft]) -> SomeDraft:
             raise UsageError(f"{clean(here(path))} is larger than {_MOST_BYTES >> 20} MiB, and no draft")
         draft = decode_record(raw, kind)
     except OSError as error:
-        raise UsageError(f"{clean(here(path))} cannot be read: {error.strerror}") from None
+        raise UsageError(f"{clean(here(path))} cannot be read: {error.strerror or error}") from None
     except ValueError as error:
         raise UsageError(f"{clean(here(path))} is no draft: {error}; correct it, or remove the file") from None
     if f"{draft.id}.json" != os.path.basename(path):
@@ -218,7 +218,7 @@ def _write(path: str, draft: Draft) -> None:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         replace_durably(path, write_json(draft).encode())
     except OSError as error:
-        raise AbortedError(f"cannot write {here(path)}: {error.strerror}") from error
+        raise AbortedError(f"cannot write {here(path)}: {error.strerror or error}") from error
 
 
 @contextmanager
@@ -229,6 +229,6 @@ def writing(root: str) -> Iterator[None]:
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        raise AbortedError(f"cannot write to {here(folder)}: {error.strerror}") from error
+        raise AbortedError(f"cannot write to {here(folder)}: {error.strerror or error}") from error
     with locked(folder):
         yield

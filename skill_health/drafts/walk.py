@@ -26,11 +26,12 @@ EditText = Callable[[str], str | None]
 
 @dataclass(slots=True)
 class WalkTally:
-    """What was decided on a walk; `left` were not reached or skipped."""
+    """What was decided on a walk; `left` were not reached or skipped, of them `failed` after a decision that failed."""
 
     accepted: int = 0
     rejected: int = 0
     left: int = 0
+    failed: int = 0
     ended: bool = False
 
 
@@ -74,11 +75,11 @@ def _decide(
     desk: ReviewDesk, draft: Draft, tally: WalkTally, ask: AskPerson, edit: EditText, say: Callable[[str], None]
 ) -> None:
     """Ask until a draft is decided on, skipped, or the walk ends."""
-    text = ""
+    text, failed = "", False
     while True:
         typed = ask(QUESTION)
         if typed is None or typed.strip() in ("q", "quit"):
-            tally.ended, tally.left = True, tally.left + 1
+            tally.ended, tally.left, tally.failed = True, tally.left + 1, tally.failed + failed
             return
         word, _, rest = typed.strip().partition(" ")
         try:
@@ -91,7 +92,7 @@ def _decide(
                 tally.rejected += 1
                 return
             if word in ("s", "skip") and not rest:
-                tally.left += 1
+                tally.left, tally.failed = tally.left + 1, tally.failed + failed
                 return
             if word in ("e", "edit") and not rest:
                 text = edit(text or desk.write_out(draft)) or ""
@@ -101,6 +102,7 @@ def _decide(
                 say(_HELP)
         except UsageError as error:
             say(clean(str(error)))
+            failed = failed or word in ("a", "accept", "r", "reject")
 
 
 def _take(desk: ReviewDesk, draft: Draft, text: str, say: Callable[[str], None]) -> Draft:

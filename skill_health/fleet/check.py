@@ -19,7 +19,7 @@ from skill_health.core.files import blake2b, here
 from skill_health.core.strict_json import escape_surrogates
 from skill_health.daily.today import TodayRun, check_today
 from skill_health.discovery.changes import read_revision
-from skill_health.discovery.corpus import Entry, require_readable
+from skill_health.discovery.corpus import Entry
 from skill_health.discovery.ignores import Patterns, compile_patterns, ignored, ignored_within
 from skill_health.discovery.roots import relative, stay_inside
 from skill_health.documents._record import decode_record
@@ -31,6 +31,7 @@ from skill_health.fleet.sketch import draw_sketch, pack_sketch
 from skill_health.lint.baseline import without_known
 from skill_health.lint.cache.cache_folder import own_folder
 from skill_health.lint.pipeline import configure, lint
+from skill_health.lint.readable import require_readable
 from skill_health.lint.report import LintReport
 from skill_health.status.join import skill_digest
 

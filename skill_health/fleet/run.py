@@ -38,7 +38,7 @@ from skill_health.fleet.compare import (
     sum_counts,
 )
 from skill_health.fleet.seen import FoundRepository, find_repositories, is_same
-from skill_health.fleet.states import StateStore, read_runs
+from skill_health.fleet.states import HISTORY, StateStore, read_runs
 from skill_health.fleet.waivers import WaivedState, apply_waivers, judge_waivers
 from skill_health.rules._api import Severity
 from skill_health.text.numbers import count
@@ -101,10 +101,10 @@ def run_fleet(task: FleetTask, reports: str, gate: FleetGate, now: int, tell: Ca
     store.check()
     found = find_repositories(fleet, task.file, os.path.realpath(reports), task.profile, now)
     checked = [_recall(each, store, lines) for each in found]
-    if problems and (not lines or any(each.lost for each in checked)):
+    if (problems and any(each.lost for each in checked)) or (not lines and store.outlived()):
+        why = problems[0] if problems else f"{HISTORY} has no line of a run"
         raise UsageError(
-            f"there is nothing left to compare with in {here(reports)}: {problems[0]}; restore it, or remove it to begin "
-            "anew"
+            f"there is nothing left to compare with in {here(reports)}: {why}; restore it, or remove it to begin anew"
         )
     for each in checked:
         _check(task, each, store, tell)

@@ -36,7 +36,11 @@ class StateStore:
     """The states in a folder of reports, whose lock the caller holds."""
 
     def __init__(self, reports: str) -> None:
-        self.folder = os.path.join(reports, FOLDER)
+        self.folder, self.history = os.path.join(reports, FOLDER), os.path.join(reports, HISTORY)
+
+    def outlived(self) -> bool:
+        """Whether there are states beside a history that is there. A run that was killed first leaves no history."""
+        return is_there(self.history) and bool(self._files())
 
     def check(self) -> None:
         """Raise UsageError if it cannot be known which states there are."""

@@ -15,11 +15,12 @@ from skill_health.config.values import build
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import UsageError
 from skill_health.core.files import here, is_there, kind_of, read_each_line, read_whole, write_text
-from skill_health.discovery.corpus import find_readable, find_root
+from skill_health.discovery.corpus import find_root
 from skill_health.discovery.roots import is_certain, resolve
 from skill_health.init import texts
 from skill_health.init.survey import RepositorySurvey, survey_repository
 from skill_health.lint.fixtures import count
+from skill_health.lint.readable import find_readable, require_readable
 from skill_health.lint.report import BASELINE
 from skill_health.registries.records import load_registries
 from skill_health.text.terminal import clean
@@ -183,7 +184,7 @@ def _read(place: str) -> str:
     try:
         return read_whole(place).decode("utf-8", "surrogateescape")
     except OSError as error:
-        raise UsageError(f"cannot read {place}: {error.strerror}") from None
+        raise UsageError(f"cannot read {place}: {error.strerror or error}") from None
 
 
 def _check_place(file: SetupFile, top: str) -> None:
@@ -261,7 +262,8 @@ def _record_baseline(plan: SetupPlan, file: SetupFile, dry_run: bool) -> int:
 
     name = os.path.relpath(file.place, plan.root)
     config = config_with(plan.config, baseline="")
-    report, _ = lint((plan.root,), plan.root, config, date.today(), score=True)
+    report, result = lint((plan.root,), plan.root, config, date.today(), score=True)
+    require_readable(result.entries, result.unread)
     if not dry_run:
         # Known entries keep their reasons; the file that is replaced is the one that is read.
         rewrite_baseline(report, plan.root, config_with(config, baseline=name), _REASON, True)
@@ -272,7 +274,7 @@ def _count_lines(place: str) -> int:
     try:
         return sum(1 for _ in read_each_line(place))
     except OSError as error:
-        raise UsageError(f"cannot read {place}: {error.strerror}") from None
+        raise UsageError(f"cannot read {place}: {error.strerror or error}") from None
 
 
 def _quote_shell(text: str) -> str:

@@ -17,9 +17,10 @@ from skill_health.core.boundary import INSIDE, OUTSIDE, Boundary
 from skill_health.core.files import blake2b
 from skill_health.core.forks import map_forked, processors
 from skill_health.discovery.corpus import Entry
-from skill_health.lint.cache.lint_cache import LintCache, answer, content_digest, digest, read_entry
+from skill_health.lint.cache.lint_cache import LintCache, answer, content_digest, digest
 from skill_health.lint.cache.session_skills import PackedSkill, SessionSkill
 from skill_health.lint.fixing.edits import takes_effect
+from skill_health.lint.readable import read_entry
 from skill_health.registries.records import Registries
 from skill_health.rules._api import Corpus, Finding, Hit, Rule, SkillSummary
 from skill_health.rules._hosts import name_hosts

@@ -15,8 +15,8 @@ from typing import Any
 
 from skill_health.core.boundary import Boundary
 from skill_health.discovery.corpus import Entry
-from skill_health.lint.cache.lint_cache import read_entry
 from skill_health.lint.pipeline import LintResult
+from skill_health.lint.readable import read_entry
 from skill_health.registries.records import Registries, RegistryRecord
 from skill_health.score.scoring import Flag, Score, ScorePart
 from skill_health.text.patterns import lazy

@@ -19,6 +19,7 @@ from skill_health.documents.needs_report import (
     NeedsReport,
     SkillNeed,
 )
+from skill_health.lint.readable import read_entry
 from skill_health.needs.find import all_categories, find_needs
 from skill_health.needs.model import SkillNeeds
 from skill_health.needs.reading.read import ReadText
@@ -96,7 +97,7 @@ def _found(boundary: Boundary, entry: Entry) -> FoundNeeds:
 
     # What changes while it is read has another state the next time.
     states[entry.path] = file_state(os.path.join(boundary.root, entry.path))
-    data, problem = boundary.read_skill(entry.path)
+    data, problem = read_entry(boundary, entry)
     skill = parse_skill(data, entry.path, entry.folder_name, entry.files)
     return FoundNeeds(None if problem else find_needs(skill, read), states)
 

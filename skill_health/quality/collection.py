@@ -24,6 +24,7 @@ from skill_health.documents.quality_report import (
     QualityReport,
     SoughtSign,
 )
+from skill_health.lint.readable import read_entry
 from skill_health.skill.authoring import SIDES, find_patterns
 from skill_health.skill.contract import find_contract_problems, read_contract
 from skill_health.skill.model import Skill
@@ -39,7 +40,7 @@ def quality_of_collection(root: str, skills: Iterable[Entry]) -> tuple[QualityOf
 
 
 def _quality_of_entry(boundary: Boundary, entry: Entry) -> QualityOfSkill | None:
-    data, problem = (b"", entry.problem) if entry.problem else boundary.read_skill(entry.path)
+    data, problem = read_entry(boundary, entry)
     return None if problem else quality_of_skill(parse_skill(data, entry.path, entry.folder_name, entry.files))
 
 

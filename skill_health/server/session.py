@@ -20,13 +20,13 @@ from skill_health.core.files import is_there, read_small
 from skill_health.discovery.corpus import Discovery, Entry, discover
 from skill_health.discovery.roots import is_certain, relative
 from skill_health.lint.baseline import drop_known, read_known
-from skill_health.lint.cache.lint_cache import read_entry
 from skill_health.lint.check import load_skill
 from skill_health.lint.fixing.add_ignore import can_ignore, ignore_edits
 from skill_health.lint.fixing.fixes import SkillFixer
 from skill_health.lint.named import checkable
 from skill_health.lint.overlay import Overlay, discover_around, entry_at, owner_of, place_texts, root_around
 from skill_health.lint.pipeline import configure, run
+from skill_health.lint.readable import read_entry
 from skill_health.rules._api import Edit, Finding
 from skill_health.skill.decode import decode
 from skill_health.skill.model import Skill

@@ -12,13 +12,14 @@ from typing import Any
 
 from skill_health.config.settings import Config
 from skill_health.core.files import blake2b
-from skill_health.discovery.corpus import LEFT_OUT, Entry, require_readable
+from skill_health.discovery.corpus import LEFT_OUT, Entry
 from skill_health.discovery.evaluations import eval_material
 from skill_health.discovery.plugins import Plugins
 from skill_health.documents.daily_run import DailyRun
 from skill_health.documents.effect_history import read_effects
 from skill_health.lint.baseline import without_known
 from skill_health.lint.pipeline import LintResult, lint
+from skill_health.lint.readable import require_readable
 from skill_health.lint.report import LintReport
 from skill_health.status.composed import read_composed
 from skill_health.status.judged import read_judged

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from skill_health.config.settings import Config
-from skill_health.core.files import blake2b, read_bytes
+from skill_health.core.boundary import Boundary
+from skill_health.core.files import blake2b
 from skill_health.core.strict_json import escape_surrogates
 from skill_health.discovery.corpus import Entry
 from skill_health.documents.daily_run import DailyAlike, DailyRisk, DailyRun, RiskBasis
 from skill_health.documents.router_risk import AlikeShare, RiskValidation
 from skill_health.documents.skill_record import CollectionRisk, RiskBin, SkillRecord, SkillRisk
+from skill_health.lint.readable import read_entry
 
 _WORDS = 6
 
@@ -33,8 +34,9 @@ def risk_key(
         {k: dict(v) for k, v in config.listing.items()},
     ]
     total = blake2b(json.dumps(settings, sort_keys=True, ensure_ascii=True).encode("ascii"), digest_size=16)
+    boundary = Boundary(root)
     for entry in sorted(entries, key=lambda entry: entry.path):
-        data, problem = (b"", entry.problem) if entry.problem else read_bytes(os.path.join(root, entry.path))
+        data, problem = read_entry(boundary, entry)
         told = (entry.path, *names.get(entry.path, ()), problem or "")
         parts = [text.encode("utf-8", "surrogatepass") for text in told]
         for part in (b"%d" % len(parts), *parts, data):

@@ -45,7 +45,8 @@ def wants_color(stream: TextIO | None = None, choice: str = "auto") -> bool:
         return True
     if os.environ.get("TERM") == "dumb":
         return False
-    return (stream or sys.stdout).isatty()
+    shown = stream or sys.stdout
+    return shown is not None and shown.isatty()
 
 
 def echo(text: str, err: bool = False) -> None:

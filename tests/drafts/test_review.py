@@ -158,10 +158,17 @@ def test_what_was_killed_and_is_then_rejected_leaves_the_registry(root: Path, mo
 )
 def test_a_file_of_another_format_is_left_as_it_is(root: Path, content: str, told: str) -> None:
     (root / "prompts.jsonl").write_text(content, "utf-8")
-    _, said = walk(root, "a", "q")
-    assert any(told in line for line in said)
+    tally, said = walk(root, "a", "q")
+    assert any(told in line for line in said) and tally.failed == 1
     assert (root / "prompts.jsonl").read_text("utf-8") == content
     assert {draft.state for draft in stored(root).values()} == {"proposed"}
+
+
+def test_a_decision_that_cannot_be_carried_out_is_no_success(root: Path, run: Callable[..., Any]) -> None:
+    (root / "prompts.jsonl").write_text("prompt,skill\nx,y\n", "utf-8")
+    assert run("draft", "review", input="s\nq\n").returncode == 0
+    for rest in ("q", "s\nq"):
+        assert run("draft", "review", input=f"a\n{rest}\n").returncode == 2
 
 
 def test_lines_that_are_there_stay_as_they_are(root: Path) -> None:

@@ -379,14 +379,14 @@ def test_a_state_that_is_damaged_ends_the_run_and_one_that_is_removed_costs_the_
     assert two.of("stones")["findings"]["change"] is not None
 
 
-@pytest.mark.parametrize("damage", ["all of it", "its last line"])
+@pytest.mark.parametrize("damage", ["all of it", "emptied", "its last line"])
 def test_a_history_that_is_damaged_until_nothing_can_be_compared_ends_the_run(two: Any, damage: str) -> None:
     two.repository("fruit", skills("pears"), is_git=False)
     two.run(day=2)
     history = two.reports / HISTORY
     lines = history.read_bytes().splitlines(keepends=True)
-    kept = b"" if damage == "all of it" else b"".join(lines[:-1])
-    history.write_bytes(torn := kept + lines[-1][:100] + b"\n")
+    torn = {"all of it": b"{", "emptied": b"", "its last line": b"".join(lines[:-1]) + lines[-1][:100] + b"\n"}[damage]
+    history.write_bytes(torn)
     done = two.run(day=3)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert history.read_bytes() == torn

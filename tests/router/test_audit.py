@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -18,6 +19,7 @@ from skill_health.core.validation import load_schema
 from skill_health.discovery.corpus import discover
 from skill_health.documents.router_audit import PromptAudit
 from skill_health.registries.records import BadRecord
+from skill_health.router import splits as router_splits
 from skill_health.router.audit import as_json, as_text, audit
 from skill_health.router.commands.prompts import command
 from skill_health.router.inputs import load_inputs
@@ -222,6 +224,24 @@ def test_nothing_is_written_over_a_torn_family_or_bad_records(write: Write) -> N
         assert not (root / "out.jsonl").exists()
     skipping = call(root, "--prompts", root / "bad.jsonl", "--skip-bad", "--write-split", root / "out.jsonl")
     assert skipping.return_value == CLEAN
+    before = (root / "bad.jsonl").read_bytes()
+    words = ("--prompts", root / "bad.jsonl", "--skip-bad", "--write-split", root / "bad.jsonl", "--force")
+    assert call(root, *words).return_value == FINDINGS
+    assert (root / "bad.jsonl").read_bytes() == before
+
+
+def test_a_registry_that_changes_meanwhile_is_not_written_over(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = write(SKILLS | {"prompts.jsonl": PROMPTS})
+    more = PROMPTS + json.dumps(json.loads(PROMPTS.splitlines()[0]) | {"prompt_id": "new"}) + "\n"
+
+    def assign(prompts: Any, seed: int, shares: Any) -> Any:
+        (root / "prompts.jsonl").write_text(more)
+        return splits(prompts, seed, shares)
+
+    splits = router_splits.assign
+    monkeypatch.setattr(router_splits, "assign", assign)
+    assert isinstance(call(root, "--write-split", root / "prompts.jsonl", "--force").exception, UsageError)
+    assert (root / "prompts.jsonl").read_text() == more
 
 
 @pytest.mark.parametrize(

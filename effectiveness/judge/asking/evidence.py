@@ -94,7 +94,7 @@ def _text(folder: str, name: str) -> str:
     except FileNotFoundError:
         return ""
     except OSError as error:
-        raise ValueError(f"its {name} cannot be read: {error.strerror}") from None
+        raise ValueError(f"its {name} cannot be read: {error.strerror or error}") from None
 
 
 def _object(folder: str, name: str) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def _object(folder: str, name: str) -> dict[str, Any]:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise ValueError(f"its {name} cannot be read: {error.strerror}") from None
+        raise ValueError(f"its {name} cannot be read: {error.strerror or error}") from None
     except (ValueError, RecursionError):
         raise ValueError(f"its {name} is damaged") from None
     if not isinstance(found, dict):

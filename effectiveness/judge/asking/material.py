@@ -59,7 +59,7 @@ def digest_workspace(folder: str) -> str:
     except FileNotFoundError:
         return ""
     except OSError as error:
-        raise ValueError(f"its {NAME} cannot be read: {error.strerror}") from None
+        raise ValueError(f"its {NAME} cannot be read: {error.strerror or error}") from None
     return blake2b(data, digest_size=16).hexdigest()
 
 

@@ -49,7 +49,7 @@ def read_labels(path: str) -> tuple[HumanLabel, ...]:
     try:
         raw = read_whole(path, _MOST_BYTES)
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
     rows = _from_csv(path, raw) if path.lower().endswith(".csv") else _from_lines(path, raw)
     found: dict[tuple[str, str], HumanLabel] = {}
     for place, row in rows:

@@ -12,10 +12,10 @@ from skill_health.activation.scores.routing import ROUTERS
 from skill_health.bench.collection import read_collection
 from skill_health.config.settings import Config, Effectiveness
 from skill_health.core.errors import UsageError
-from skill_health.discovery.corpus import find_readable
 from skill_health.documents.activation_manifest import SkillDelivery
 from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.workspace.copies import copies
+from skill_health.lint.readable import find_readable
 from skill_health.registries.records import BadRecord
 from skill_health.router.inputs import load_inputs
 from skill_health.router.records import Catalogue, Prompt

@@ -11,6 +11,7 @@ import click
 from skill_health.bench.command_line import print_lines
 from skill_health.core.errors import CLEAN, UsageError
 from skill_health.drafts.commands._options import moment_option, skill_options
+from skill_health.text.numbers import count
 
 
 @click.command(short_help="Decide on the drafts, one after the other: accept, edit, reject.")
@@ -37,11 +38,16 @@ def command(skills: tuple[str, ...], **options: Any) -> int:
             total.accepted += found.accepted
             total.rejected += found.rejected
             total.left += found.left
+            total.failed += found.failed
             total.ended = found.ended
     if not (total.accepted or total.rejected or total.left):
         click.echo("No draft waits for a decision.")
     else:
         click.echo(f"\n{total.accepted} accepted, {total.rejected} rejected, {total.left} left for later")
+    if total.failed:
+        raise UsageError(
+            f"{count(total.failed, 'decision')} could not be carried out, for the reason that stands above"
+        )
     return CLEAN
 
 

@@ -130,7 +130,7 @@ def _read_intent(options: dict[str, Any]) -> str:
         try:
             texts.append(read_whole(path, _MOST_INTENT).decode("utf-8", "replace"))
         except OSError as error:
-            raise UsageError(f"cannot read {here(path)}: {error.strerror}") from None
+            raise UsageError(f"cannot read {here(path)}: {error.strerror or error}") from None
     return "\n\n".join(filter(None, texts))
 
 

@@ -85,7 +85,7 @@ class TaskDesk:
                 replace_file(os.path.join(place, name), raw, durable=True)
             task = load_folder(place, self._collection.root)
         except OSError as error:
-            raise AbortedError(f"cannot write {here(place)}: {error.strerror}") from error
+            raise AbortedError(f"cannot write {here(place)}: {error.strerror or error}") from error
         except UsageError:
             for name, raw in before.items():
                 replace_file(os.path.join(place, name), raw, durable=True)

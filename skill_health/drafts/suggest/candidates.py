@@ -53,7 +53,7 @@ def read_candidates(paths: Sequence[str]) -> list[DescriptionCandidate]:
         try:
             raw = read_limited(path, _MOST_BYTES)
         except OSError as error:
-            raise UsageError(f"cannot read {path}: {error.strerror}") from None
+            raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
         if raw is None:
             raise UsageError(f"{path} is larger than {_MOST_BYTES >> 10} KiB: it should hold one description")
         try:

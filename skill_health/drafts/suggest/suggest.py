@@ -272,4 +272,4 @@ def _read_uses(path: str) -> Iterator[SealedUse]:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise UsageError(f"cannot read {here(path)}: {error.strerror}") from None
+        raise UsageError(f"cannot read {here(path)}: {error.strerror or error}") from None

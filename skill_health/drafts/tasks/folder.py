@@ -103,7 +103,7 @@ def write_folder(files: tuple[File, ...], place: str) -> None:
     except OSError as error:
         with suppress(OSError):
             remove_tree(made)
-        raise AbortedError(f"cannot write {here(place)}: {error.strerror}") from error
+        raise AbortedError(f"cannot write {here(place)}: {error.strerror or error}") from error
 
 
 def task_place(root: str, draft: TaskDraft) -> str:

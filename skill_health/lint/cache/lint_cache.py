@@ -38,6 +38,7 @@ from skill_health.lint.cache.records import (
 )
 from skill_health.lint.cache.session_skills import PackedSkill, SessionSkill, SessionSkills
 from skill_health.lint.cache.spool import Spool
+from skill_health.lint.readable import read_entry
 from skill_health.registries.sources import digest as sources_digest
 from skill_health.registries.sources import read_sources
 from skill_health.rules._api import Finding
@@ -367,11 +368,6 @@ def placed(state: SkillState, path: str, lines: SkillLines) -> SkillState:
     """The state with the sizes and digests of these lines, which have no place yet."""
     sizes = len(lines.summary), len(lines.facts), len(lines.record)
     return SkillState(state.taken, state.state, state.content, 0, *sizes, *lines.digests(path))
-
-
-def read_entry(boundary: Boundary, entry: Entry) -> tuple[bytes, str]:
-    """The bytes of a SKILL.md, and "" or the kind of defect that kept them from being read."""
-    return (b"", entry.problem) if entry.problem else boundary.read_skill(entry.path)
 
 
 def content_digest(data: bytes, problem: str) -> str:

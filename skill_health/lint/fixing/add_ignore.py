@@ -10,12 +10,12 @@ from datetime import date
 from skill_health.config.settings import Config
 from skill_health.core.boundary import Boundary
 from skill_health.discovery.corpus import Discovery, Entry
-from skill_health.lint.cache.lint_cache import read_entry
 from skill_health.lint.check import load_skill
 from skill_health.lint.fixing.edits import edit_bytes
 from skill_health.lint.fixing.fixes import FixPlan
 from skill_health.lint.overlay import Overlay
 from skill_health.lint.pipeline import run
+from skill_health.lint.readable import read_entry
 from skill_health.rules._api import Edit, Finding
 from skill_health.rules.ignores._comments import UNSILENCED, list_blocks, read_ignores
 from skill_health.skill.model import Skill, Span

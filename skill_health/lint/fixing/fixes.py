@@ -213,7 +213,7 @@ def _rename(source: str, target: str) -> None:
     try:
         os.rename(source, target)
     except OSError as error:
-        raise UsageError(f"cannot rename {source}: {error.strerror}") from error
+        raise UsageError(f"cannot rename {source}: {error.strerror or error}") from error
 
 
 def fix(

@@ -109,8 +109,10 @@ def _on_disk(repository: GitRepository, base: dict[str, StoredFile], commit: str
     for path in list_changes(repository, commit):
         try:
             mode = os.lstat(os.path.join(repository.top, path)).st_mode
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             mode = 0
+        except OSError as error:
+            raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
         kept = stat.S_ISREG(mode) or stat.S_ISLNK(mode)
         plain = _PROGRAM if mode & stat.S_IXUSR and os.name != "nt" else _FILE
         new = StoredFile(_LINK if stat.S_ISLNK(mode) else plain, ON_DISK) if kept else None

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from skill_health.core.boundary import INSIDE, MISSING, OUTSIDE, Boundary
 from skill_health.core.errors import UsageError
-from skill_health.core.files import MAX_BYTES
+from skill_health.core.files import MAX_BYTES, name_defect
 from skill_health.core.git import GitRepository, StoredFile, blob_id
 from skill_health.discovery.listing import is_skill_name
 
@@ -144,12 +144,17 @@ class Tree:
         yield from found.items()
 
     def _read_on_disk(self, path: str, most: int) -> bytes | None:
-        """What stands at a path of the work tree; None where nothing can be read, or more than `most` bytes could."""
+        """What stands at a path of the work tree; None where nothing does, or more than `most` bytes.
+
+        Raises UsageError where only the work tree has it, and it cannot be read.
+        """
         try:
             if self.files[path].is_link:
                 return os.fsencode(os.readlink(os.path.join(self.repository.top, path)))
             return self._disk.read(path, most)
-        except OSError:
+        except OSError as error:
+            if self.files[path].oid == ON_DISK and name_defect(error) == "unreadable":
+                raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
             return None
 
     @cached_property

@@ -150,7 +150,7 @@ class Server(ThreadingHTTPServer):
         try:
             super().__init__((HOST, port), PageHandler)
         except OSError as error:
-            why = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror})"
+            why = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror or error})"
             raise UsageError(f"port {port} {why}: name another one by --port, 0 for any that is free") from error
         own = [f"{name}:{self.server_port}" for name in ("127.0.0.1", "localhost", "[::1]")]
         self.names = frozenset([*own, *(name.rpartition(":")[0] for name in own if self.server_port == 80)])

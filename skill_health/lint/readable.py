@@ -1,0 +1,51 @@
+"""What cannot be read is not gone: whoever judges a whole collection refuses where a part of it cannot be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from skill_health.core.boundary import Boundary
+from skill_health.core.errors import UsageError
+from skill_health.discovery.corpus import Discovery, Entry, UnreadFolder, discover
+
+if TYPE_CHECKING:
+    from skill_health.config.settings import Config
+
+UNREADABLE = "unreadable"
+"""The problem of a SKILL.md for which the system refuses to tell what is in it."""
+
+
+def read_entry(boundary: Boundary, entry: Entry) -> tuple[bytes, str]:
+    """The bytes of a SKILL.md, and "" or the kind of defect that kept them from being read.
+
+    Raises UsageError where they cannot be read though they could when it was found.
+    """
+    if entry.problem:
+        return b"", entry.problem
+    data, problem = boundary.read_skill(entry.path)
+    if problem == UNREADABLE:
+        raise UsageError(f"cannot read {entry.path}, which could be read a moment ago: try again")
+    return data, problem
+
+
+def require_readable(entries: Iterable[Entry], unread: Iterable[UnreadFolder]) -> None:
+    """Raise UsageError where a folder could not be searched or a SKILL.md not be read: what is in it is not gone."""
+    files = (UnreadFolder(entry.path, "not readable") for entry in entries if entry.problem == UNREADABLE)
+    for path, reason in (*unread, *files):
+        raise UsageError(f"cannot read {path or '.'}: {reason}: make it readable, or exclude it in the configuration")
+
+
+def find_readable(paths: Sequence[str], config: Config, root: str) -> Discovery:
+    """The skills that `paths` name, for whoever judges all of them.
+
+    Raises UsageError, as `discover`, where there is none, and where one or a folder cannot be read.
+    """
+    found = discover(paths, config, root)
+    require_readable(found.entries, found.unread)
+    if not any(entry.target for entry in found.entries):
+        notes = "".join(f"; {warning}" for warning in found.warnings)
+        raise UsageError(
+            f"no skill below {', '.join(paths)}: a skill is a folder with a SKILL.md (see exclude, .gitignore){notes}"
+        )
+    return found
