@@ -132,6 +132,7 @@ def reward(value: float) -> Reward:
     ("exit", 0, reward(0), "pass", 0, "contradict"),
     ("exit", 1, reward(1), "fail", 1, "contradict"),
     ("exit", 1, reward(1.5), "fail", 1.5, "1.5"),
+    ("exit", 1, reward(-0.5), "fail", -0.5, "-0.5"),
     ("exit", 1, BROKEN, "fail", 0, "not JSON"),
     ("exit", None, reward(1), "infrastructure", None, "time limit"),
     ("exit", -9, NONE, "infrastructure", None, "signal 9"),

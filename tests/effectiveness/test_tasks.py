@@ -393,6 +393,7 @@ def evals(**item: object) -> dict[str, str | bytes]:
     (changed(PLAN, verify_0sh=None), "verify.sh:1", f"{MISSING}: nothing"),
     (bench("environment:", "sandbox: {}\nenvironment:"), "task.md:12", "'sandbox' and 'environment' are two spellings"),
     (bench("agent:", "oracle: {}\nsolution: {}\nagent:"), "task.md:8", "'oracle' and 'solution' are two spellings"),
+    (bench("agent:", 'version: "1.3"\nagent:'), "task.md:7", "'schema_version' and 'version' are two spellings"),
     (bench("agent:", "colour: red\nagent:"), "task.md:7", "'colour' is not a key of a task.md of schema 1.3"),
     (bench('"1.3"', '"2.0"'), "task.md:2", "schema version '2.0' is not known"),
     (bench("timeout_sec: 300", "timeout_sec: soon"), "task.md:8", "agent.timeout_sec must be a number"),

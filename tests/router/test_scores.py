@@ -10,7 +10,8 @@ import random
 import re
 import statistics
 from collections import Counter
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 from unittest.mock import patch
 
 import pytest
@@ -21,7 +22,7 @@ from made_runs import SKILLS, build_report, frozen, manifest, prompt, replace, r
 from skill_health.core.validation import problems
 from skill_health.router.plan.orders import presentation
 from skill_health.router.records import ANSWERED, NONE, Prompt, RoutingResult
-from skill_health.router.scores.judge import judge, read_facts
+from skill_health.router.scores.judge import judge, ndcg, read_facts
 from skill_health.router.scores.metrics import METRICS, measure, quantile
 from skill_health.router.scores.skills import matrix, pairs
 from skill_health.stats.hypothesis_tests import group_permutation_test
@@ -685,3 +686,9 @@ def test_groups_against_all_arrangements() -> None:
     assert group_permutation_test([1.0, 0.0], ["a", "a"]) == {"a": None}
     assert group_permutation_test([1.0, 1.0], ["a", "b"]) == {"a": None, "b": None}
     assert group_permutation_test([], []) == {}
+
+
+def test_a_perfect_ranking_has_the_whole_gain_however_many_are_acceptable() -> None:
+    prompt = SimpleNamespace(target="a", acceptable=("b", "c", "d"))
+    row = SimpleNamespace(prompt=prompt, result=SimpleNamespace(ranking=("a", "b", "c", "d")), picked="a")
+    assert ndcg(cast(Any, row)) == 1
