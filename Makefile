@@ -18,7 +18,7 @@ demo: $(STAMP)
 	@$(RUN) scripts.demo
 
 test: $(STAMP)
-	@bash scripts/in_memory.sh $(RUN) scripts.run_tests -m "not slow and not real and not exhaustive"
+	@$(RUN) scripts.run_tests -m "not slow and not real and not exhaustive"
 
 # What a change must pass beyond the quick tests: the slow and real cases in its reach.
 gate: real-parts

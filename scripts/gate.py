@@ -32,7 +32,7 @@ TESTS = ROOT / "tests"
 # What is installed, how tests are run, and what every test uses: no list of test files follows from a change of these.
 EVERYWHERE = re.compile(
     r"pyproject\.toml|constraints\.txt|hatch_build\.py|Makefile|\.ci/.*|locks/.*|tests/conftest\.py|tests/[^/]*\.txt|"
-    r"scripts/(?:gate|imports|run_tests)\.py|scripts/(?:install_\w+|in_memory)\.sh"
+    r"scripts/(?:gate|imports|run_tests)\.py|scripts/install_\w+\.sh"
 )
 # Packages whose plug-ins have names that others use too, as `run`: a test must mention the package as well.
 COMMON_NAMES = {"activation", "drafts", "effectiveness", "page", "router"}

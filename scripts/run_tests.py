@@ -4,6 +4,8 @@
 
 Each process takes the next file that no other has taken, long ones first, and lets go of it when its cases are done.
 What the processes print comes through as it is; the last line adds up their results. Exits with 1 if a case failed.
+Temporary files are in memory where there is room, but for those of foreign programs: thousands of tests write small
+files and wait until they are on the disk. What failed stays there, to be looked at.
 """
 
 from __future__ import annotations
@@ -11,11 +13,13 @@ from __future__ import annotations
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock, Thread
 
@@ -23,7 +27,8 @@ import pytest
 from _pytest.runner import collect_one_node
 
 ROOT = Path(__file__).resolve().parents[1]
-CLAIMS = "TEST_FILES_CLAIMED_IN"
+CLAIMS, REAL = "TEST_FILES_CLAIMED_IN", "SKILL_HEALTH_REAL"
+MEMORY = "/dev/shm"
 # Small files that take long; of the others the size tells well enough.
 LONG = ("tests/test_golden.py", "tests/rules/test_cases.py")
 FOUND = pytest.StashKey[list[pytest.Item | pytest.Collector]]()
@@ -106,6 +111,24 @@ def read_pieces(stream: io.BufferedReader) -> Iterator[bytes]:
         yield rest
 
 
+def memory_folder() -> str:
+    """Return a new folder in memory with a gigabyte of room in which programs may be run; "" if there can be none."""
+    try:
+        if shutil.disk_usage(MEMORY).free < 1 << 30:
+            return ""
+        folder = tempfile.mkdtemp(prefix="tests.", dir=MEMORY)
+    except OSError:
+        return ""
+    program = Path(folder, "program")
+    program.write_text("#!/bin/sh\n", encoding="utf-8")
+    program.chmod(0o700)
+    with suppress(OSError):
+        subprocess.run([program], check=True)
+        return folder
+    shutil.rmtree(folder)
+    return ""
+
+
 def run_tests(words: Sequence[str], workers: int = os.cpu_count() or 1, **environment: str) -> Counter[str]:
     """Run pytest with these words; count the cases by result, and as "broken" the processes that did not end well."""
     results: Counter[str] = Counter()
@@ -122,6 +145,8 @@ def run_tests(words: Sequence[str], workers: int = os.cpu_count() or 1, **enviro
             "scripts.run_tests",
         ]
         env = {**os.environ, **environment, CLAIMS: folder}
+        memory = "" if REAL in env else memory_folder()
+        env |= {"TMPDIR": memory} if memory else {}
 
         def follow() -> None:
             last = b""
@@ -143,6 +168,8 @@ def run_tests(words: Sequence[str], workers: int = os.cpu_count() or 1, **enviro
             thread.start()
         for thread in threads:
             thread.join()
+    if memory and not results["failed"] + results["error"] + results["broken"]:
+        shutil.rmtree(memory)
     return results
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from scripts.run_tests import read_pieces, report, run_tests
+from scripts import run_tests as module
+from scripts.run_tests import memory_folder, read_pieces, report, run_tests
 
 CONFTEST = """
 import pytest
@@ -17,6 +19,12 @@ def once(tmp_path_factory):
         file.write("fixture\\n")
 """
 IMPORTED = "with open({log!r}, 'a') as file:\n    file.write('{name}\\n')\n"
+
+
+@pytest.fixture(autouse=True)
+def on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What fails here on purpose leaves nothing in memory."""
+    monkeypatch.setattr(module, "MEMORY", str(tmp_path / "gone"))
 
 
 def run(root: Path, files: dict[str, str], *words: str) -> tuple[dict[str, int], list[str]]:
@@ -63,6 +71,21 @@ def test_what_does_not_end_well_is_no_success(
         name: count for name, count in expected.items() if name != "passed"
     }
     assert "passed" not in expected or results["passed"] == expected["passed"]
+
+
+def test_memory_is_used_where_there_is_room_for_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MEMORY", str(tmp_path))
+    free = 1 << 40
+    monkeypatch.setattr(module.shutil, "disk_usage", lambda place: SimpleNamespace(free=free))
+    assert Path(memory_folder()).parent == tmp_path
+    free = 1 << 20
+    assert memory_folder() == ""
+    free = 1 << 40
+    before = list(tmp_path.iterdir())
+    monkeypatch.setattr(module.Path, "chmod", lambda *_: None)
+    assert memory_folder() == "" and list(tmp_path.iterdir()) == before
+    monkeypatch.setattr(module, "MEMORY", str(tmp_path / "gone"))
+    assert memory_folder() == ""
 
 
 def test_letters_come_at_once_and_lines_whole() -> None:
