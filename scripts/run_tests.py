@@ -37,6 +37,24 @@ SUMMARY = re.compile(rb"(?m)^(?:=+ )?\d+ (?:passed|failed|skipped|deselected|err
 LETTERS = re.compile(rb"[.sxFEX]+")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Name what fails as soon as it does: the process may die before it adds up."""
+    config.pluginmanager.register(FailureTeller(config))
+
+
+class FailureTeller:
+    """Names each case that fails, before pytest shows why at its end."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Name it in a line of its own."""
+        if report.failed:
+            terminal = self.config.pluginmanager.get_plugin("terminalreporter")
+            terminal.write_line(f"\nfailed: {report.nodeid}")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> bool:
     """Find the files; none is imported yet."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import signal
+import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -112,8 +113,9 @@ def test_thirty_kills(nursery: Nursery, collection: Path, tmp_path: Path) -> Non
     assert sum(0 < count < TRIALS for count in there) >= 5, "kills came while trials were made"
 
 
-def wait_for(out: Path, name: str, needle: bytes, count: int) -> Path:
-    wait_until(lambda: any(p.read_bytes().count(needle) >= count for p in out.glob(f"effectiveness/*/{name}")))
+def wait_for(process: subprocess.Popen[str], out: Path, name: str, needle: bytes, count: int) -> Path:
+    files = f"effectiveness/*/{name}"
+    wait_until(lambda: any(p.read_bytes().count(needle) >= count for p in out.glob(files)), process)
     return the_run(out)
 
 
@@ -125,7 +127,7 @@ def slow(collection: Path, out: Path, seconds: float, *more: str) -> list[str]:
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_an_interrupt_lets_trials_end_and_resuming_completes(collection: Path, tmp_path: Path, name: str) -> None:
     process = start(slow(collection, tmp_path, 0.1, *SMALL))
-    folder = wait_for(tmp_path, "results.jsonl", b"\n", 3)
+    folder = wait_for(process, tmp_path, "results.jsonl", b"\n", 3)
     process.send_signal(getattr(signal, name))
     code, out, err = finish(process)
     there = len(rows(folder / "results.jsonl"))
@@ -162,7 +164,7 @@ def test_what_is_abandoned_leaves_no_process_behind(
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     process = start(slow(collection, tmp_path / "out", 30.0))
-    attempts = wait_for(tmp_path / "out", "attempts.jsonl", b'"start"', 2) / "attempts.jsonl"
+    attempts = wait_for(process, tmp_path / "out", "attempts.jsonl", b'"start"', 2) / "attempts.jsonl"
     mine = [str(tmp_path), "job-"]
     wait_until(lambda: processes_with(mine), process)
     if how == "twice":

@@ -110,8 +110,8 @@ def slow(collection: Path, out: Path, *more: str) -> list[str]:
     return arguments(collection, out, *more, "--time", TIME, "--concurrency", "2", models=["scripted:latency=60"])
 
 
-def wait_for_results(out: Path, count: int = 1) -> Path:
-    wait_until(lambda: lines_of(out, "router/*/results.jsonl") >= count)
+def wait_for_results(process: subprocess.Popen[str], out: Path, count: int) -> Path:
+    wait_until(lambda: lines_of(out, "router/*/results.jsonl") >= count, process)
     return the_run(out)
 
 
@@ -124,7 +124,7 @@ def test_two_processes_cannot_run_one_journal(
     )
     first = start(given)
     try:
-        folder = wait_for_attempts(tmp_path / "out", 1).parent
+        folder = wait_for_attempts(first, tmp_path / "out", 1).parent
         done = run_in(tmp_path, *given)
         assert done.returncode == 2
         assert f"{folder} is in use by process {first.pid}" in done.stderr
@@ -138,7 +138,7 @@ def test_two_processes_cannot_run_one_journal(
 @pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on_and_resuming_completes(collection: Path, tmp_path: Path) -> None:
     process = start(slow(collection, tmp_path / "out"))
-    folder = wait_for_results(tmp_path / "out", 4)
+    folder = wait_for_results(process, tmp_path / "out", 4)
     process.send_signal(signal.SIGINT)
     code, out, err = finish(process)
     there = len(rows(folder / "results.jsonl"))
@@ -161,7 +161,7 @@ def test_ctrl_c_says_how_to_go_on_and_resuming_completes(collection: Path, tmp_p
 def test_a_second_ctrl_c_abandons_what_is_under_way(collection: Path, tmp_path: Path) -> None:
     given = arguments(collection, tmp_path / "out", "--time", TIME, models=["scripted:latency=20000", "lexical:tfidf"])
     process = start(given)
-    attempts = wait_for_attempts(tmp_path / "out", 1)
+    attempts = wait_for_attempts(process, tmp_path / "out", 1)
     interrupt_twice(process)
     code, _, err = finish(process)
     assert code == 130
@@ -180,7 +180,7 @@ def test_an_interrupt_of_the_instrument_check_lets_calls_end(collection: Path, t
         collection, tmp_path / "out", "--time", TIME, "--concurrency", "3", models=["scripted:latency=700"]
     )
     process = start(given)
-    attempts = wait_for_attempts(tmp_path / "out", 3)
+    attempts = wait_for_attempts(process, tmp_path / "out", 3)
     process.send_signal(getattr(signal, name))
     code, _, err = finish(process)
     assert code == 130
@@ -191,11 +191,11 @@ def test_an_interrupt_of_the_instrument_check_lets_calls_end(collection: Path, t
     assert [row["status"] for row in events if row["event"] == "end"] == ["finished"] * 3
 
 
-def wait_for_attempts(out: Path, count: int) -> Path:
+def wait_for_attempts(process: subprocess.Popen[str], out: Path, count: int) -> Path:
     def asked() -> bool:
         return any(path.read_bytes().count(b'"start"') >= count for path in out.glob("router/*/attempts.jsonl"))
 
-    wait_until(asked)
+    wait_until(asked, process)
     return the_run(out) / "attempts.jsonl"
 
 
@@ -209,7 +209,7 @@ def test_a_terminal_that_goes_does_not_end_what_ignores_it(collection: Path, tmp
     streams = {"stdin": theirs, "stdout": subprocess.DEVNULL, "stderr": theirs}
     process = python("signal.signal(signal.SIGHUP, signal.SIG_IGN)\nentry()", *given, **streams)
     os.close(theirs)
-    folder = wait_for_results(tmp_path / "out", 4)
+    folder = wait_for_results(process, tmp_path / "out", 4)
     os.close(ours)
     assert process.wait(600) in (0, 1)
     assert len(rows(folder / "results.jsonl")) == 60

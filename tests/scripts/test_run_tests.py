@@ -50,6 +50,7 @@ def test_each_file_is_imported_once_and_every_case_counts(tmp_path: Path, capfd:
     imported = [each for each in noted if each != "fixture"]
     assert imported == sorted(files)
     assert noted.count("fixture") <= 2, "once for each process"
+    assert "failed: inner/test_d.py::test_2\n" in capfd.readouterr().out
 
 
 @pytest.mark.slow
