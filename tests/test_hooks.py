@@ -244,7 +244,11 @@ def start(root: Path) -> None:
     install(root)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+# tests/test_gate.py has them all without pre-commit.
+REST = [pytest.param(case, marks=pytest.mark.exhaustive) for case in CASES[3:]]
+
+
+@pytest.mark.parametrize("case", [*CASES[:3], *REST], ids=lambda case: case["id"])
 def test_a_case_of_the_gate(case: dict[str, Any], gate: Path, checkout: Path) -> None:
     """What is staged is committed, as a user does who leaves other changes for later."""
     begin(gate, case)
@@ -320,6 +324,7 @@ def test_a_submodule_is_added_and_moved_on(gate: Path, tmp_path: Path) -> None:
     assert done.returncode == 0 and "LI001" not in done.stderr, done.stderr
 
 
+@pytest.mark.exhaustive
 def test_three_hundred_changed_skills(gate: Path) -> None:
     names = [f"part{n}" for n in range(300)]
     begin(gate, {"before": {f"skills/{n}/SKILL.md": SKILL.format(name=n) + "See [it](one.md).\n" for n in names}})

@@ -331,6 +331,7 @@ def head(tmp_path: Path) -> Iterator[Callable[[], tuple[str, int]]]:
         process.wait()
 
 
+@pytest.mark.exhaustive
 def test_a_running_cluster_is_joined_and_a_killed_head_loses_what_was_in_flight(
     collection: Path, tmp_path: Path, whole: dict[str, Any], head: Callable[[], tuple[str, int]]
 ) -> None:

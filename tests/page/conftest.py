@@ -11,7 +11,11 @@ from browser_driver import BROWSERS, running
 from skill_health.page.drawing import draw
 
 
-@pytest.fixture(scope="module", params=BROWSERS)
+# The gate drives the first with all cases, and the others with a smoke case each.
+OTHERS = [pytest.param(name, marks=pytest.mark.exhaustive) for name in BROWSERS[1:]]
+
+
+@pytest.fixture(scope="module", params=[BROWSERS[0], *OTHERS])
 def browser(request: pytest.FixtureRequest) -> Iterator[Any]:
     with running(request.param) as started:
         yield started
