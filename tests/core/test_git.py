@@ -196,6 +196,7 @@ def test_somebody_elses_repository_is_refused(root: Path, monkeypatch: pytest.Mo
         open_repository(str(root))
     revision = read_revision(str(root), str(root))
     assert revision.dirty is None and "dubious ownership" in revision.note
+    assert f" {root.name}: " in revision.note
 
 
 def test_a_hook_of_another_repository_is_no_obstacle(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,14 +10,16 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
+from unittest.mock import MagicMock
 
 import pytest
 from trial_bench import needs_bubblewrap, running
 
 from skill_health.core.errors import UsageError
 from skill_health.effectiveness.agents._api import Command, ProgramOutput
-from skill_health.effectiveness.sandbox import _container, _load, bubblewrap, docker, none, podman
+from skill_health.effectiveness.sandbox import _container, _load, _run, bubblewrap, docker, none, podman
 from skill_health.effectiveness.sandbox._api import SandboxLimits, SandboxSession
 from skill_health.effectiveness.sandbox._host import SUPERVISOR, SUPERVISORS
 from skill_health.effectiveness.sandbox._load import back_end, back_ends, pick
@@ -432,3 +434,20 @@ def test_work_that_must_not_be_left_half_done() -> None:
     asyncio.run(cancelled())
     assert done == ["x"]
     assert asyncio.run(to_the_end(work())) == "value"
+
+
+@pytest.mark.parametrize(("temporary", "spoke"), [("/t", False), ("/t", True), ("", False), ("", True)])
+def test_only_a_supervisor_that_died_leaves_something_to_end(
+    temporary: str, spoke: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[str] = []
+    monkeypatch.setattr(_run, "end_leftovers", ended.append)
+
+    async def end() -> None:
+        done = asyncio.Event()
+        done.set()
+        streams = SimpleNamespace(started=done, exited=done, closed=done, has=lambda nonce: spoke)
+        await _run._end(MagicMock(), cast(Any, streams), temporary, "nonce")
+
+    asyncio.run(end())
+    assert ended == ([temporary] if temporary and not spoke else [])

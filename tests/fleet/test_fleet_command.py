@@ -189,6 +189,14 @@ def test_a_repository_that_cannot_be_linted_does_not_stop_the_others(
     assert {each["status"] for each in two.record()["repositories"] if each["name"] != "odd"} == {"unchanged"}
 
 
+def test_rules_that_found_as_much_stand_in_the_order_of_their_codes(two: Any) -> None:
+    linked, misnamed = SKILL.format(name="figs") + BROKEN, SKILL.format(name="other")
+    two.repository("strange", {"skills/figs/SKILL.md": linked, "skills/limes/SKILL.md": misnamed})
+    two.list("strange")
+    two.run(day=2)
+    assert [each["code"] for each in two.of("strange")["findings"]["rules"]] == ["FM013", "LI001", "RT003"]
+
+
 def test_its_own_configuration_counts_but_not_what_is_not_for_it_to_say(two: Any) -> None:
     quiet = 'ignore = ["broken-link"]\n[router.providers.x]\nprotocol = "openai"\nbase-url = "https://example.com"\n'
     text = SKILL.format(name="figs") + BROKEN

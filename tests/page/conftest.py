@@ -10,7 +10,6 @@ from browser_driver import BROWSERS, running
 
 from skill_health.page.drawing import draw
 
-
 # The gate drives the first with all cases, and the others with a smoke case each.
 OTHERS = [pytest.param(name, marks=pytest.mark.exhaustive) for name in BROWSERS[1:]]
 

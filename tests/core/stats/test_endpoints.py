@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -91,7 +92,18 @@ def test_planning_knows_what_few_tasks_cannot_show() -> None:
     assert chance_to_pass_controls(5, 0, 3, 0.1) == 0.0
     assert chance_to_be_cheaper(5, 3, 0.1, 2) == chance_to_be_cheaper(20, 3, 0.1, 0, success=1.0) == 0.0
     assert chance_to_be_cheaper(30, 3, 0.1, 0, success=1.0) > 0.98
-    with pytest.raises(ValueError, match="without tasks, replications and a margin"):
-        chance_to_pass_controls(0, 0, 3, 0.1)
-    with pytest.raises(ValueError, match="by these tasks"):
-        chance_to_be_cheaper(10, 3, 0.1, 0, ratio=1.5)
+    assert chance_to_be_cheaper(6, 1, 0.1, 0) >= 0.0
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [{"tasks": 0}, {"replications": 0}, {"tests": 0}, {"margin": 0.0}, {"margin": 1.0}, {"ratio": 0.0}, {"ratio": 1.0},
+     {"success": 0.0}, {"success": 1.1}],
+)  # fmt: skip
+def test_nothing_is_planned_where_nothing_can_be_shown(odd: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="nothing can be shown"):
+        chance_to_be_cheaper(**({"tasks": 10, "replications": 3, "margin": 0.1, "texts": 0} | odd))
+    if set(odd) <= {"tasks", "replications", "margin"}:
+        controls = {("controls" if name == "tasks" else name): value for name, value in odd.items()}
+        with pytest.raises(ValueError, match="nothing can be shown"):
+            chance_to_pass_controls(**({"controls": 10, "others": 0, "replications": 3, "margin": 0.1} | controls))
