@@ -224,8 +224,9 @@ def test_a_workspace_of_a_call_that_broke_is_not_used_again(tmp_path: Path) -> N
     async def go() -> int:
         workshop = Workshop(str(tmp_path / "run"))
         with pytest.raises(RuntimeError):
-            async with workshop.workspace(made_cell()):
+            async with workshop.workspace(made_cell()) as broken:
                 raise RuntimeError("cancelled")
+        assert not Path(broken.at.places.base).exists()
         async with workshop.workspace(made_cell()) as ready:
             served = ready.served
         await workshop.close()

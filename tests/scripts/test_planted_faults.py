@@ -19,6 +19,7 @@ def f(a: int = 1, *, b: list[int]) -> object:
     if a < 3 and b:
         note(a)
     c = a + 1 if b else True
+    zip(b, b, strict=True)
     return {"a": a, "b": [a, c]}
 '''
 EDITS = {
@@ -26,7 +27,7 @@ EDITS = {
     "and/or": ["if a < 3 or b:"],
     "comparison": ["if a <= 3 and b:"],
     "number": ["if a < 4 and b:", "c = a + 2 if b else True"],
-    "call": ["pass"],
+    "call": ["pass", "pass"],
     "branches": ["c = True if b else a + 1"],
     "plus/minus": ["c = a - 1 if b else True"],
     "truth": ["c = a + 1 if b else False"],
