@@ -82,9 +82,11 @@ def test_from_a_skill_to_an_accepted_task(tmp_path: Path, monkeypatch: Patch, ca
 def test_an_edited_task_is_tried_again(tmp_path: Path) -> None:
     root = drafted(tmp_path / "c", "--straight")
     (draft,) = desk(root).waiting()
+    made_by = dict(desk(root).show(draft).fields)["made by"]
     text = json.loads(desk(root).write_out(draft))
     text["instruction"] += "The month is May.\n"
     edited = desk(root).edit(draft, json.dumps(text))
+    assert dict(desk(root).show(edited).fields)["made by"] == f"{made_by}, edited"
     assert is_edited(edited) and edited.state == "proposed" and edited.content.digest != draft.content.digest
     assert load_tasks([str(root / "drafts/tasks")]).tasks[0].prompt.endswith("The month is May.\n")
     text["instruction"] += "Take harbour-dues for it.\n"
