@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 
 from skill_health.core.boundary import Boundary, git_link, shared_state
-from skill_health.core.files import name_defect, open_regular
+from skill_health.core.files import name_defect
 from skill_health.discovery.ignores import Patterns, ignored
 
 # Hidden folders in which agents keep skills or plugins: the project paths of the hosts' own documents and of the
@@ -131,12 +131,5 @@ def examine(path: str) -> tuple[str, int]:
         return name_defect(error), 0
     if stat.S_ISDIR(status.st_mode):
         return "directory", 0
-    try:
-        handle = open_regular(path)
-        try:
-            os.read(handle, 1)  # the disk may fail
-        finally:
-            os.close(handle)
-    except OSError:
-        return "unreadable", status.st_size
-    return "", status.st_size
+    readable = stat.S_ISREG(status.st_mode) and os.access(path, os.R_OK)
+    return ("" if readable else "unreadable"), status.st_size

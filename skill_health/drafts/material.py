@@ -70,8 +70,10 @@ class DraftingCollection:
         return {found.skill.name: found for found in read_features(self.catalogue.shown)}
 
     def stamp(self, listed: ListedSkill) -> DraftedSkill:
-        """A skill as a draft remembers it."""
-        raw, _ = read_bytes(os.path.join(self.root, listed.path))
+        """A skill as a draft remembers it. Raises UsageError where it can no longer be read."""
+        raw, problem = read_bytes(os.path.join(self.root, listed.path))
+        if problem:
+            raise UsageError(f"cannot read {listed.path} any longer ({problem})")
         return DraftedSkill(name=listed.name, path=listed.path, digest=hash_skill(raw))
 
     def siblings(self, listed: ListedSkill, most: int = MOST_SIBLINGS) -> tuple[ListedSkill, ...]:

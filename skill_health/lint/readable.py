@@ -19,13 +19,15 @@ UNREADABLE = "unreadable"
 def read_entry(boundary: Boundary, entry: Entry) -> tuple[bytes, str]:
     """The bytes of a SKILL.md, and "" or the kind of defect that kept them from being read.
 
-    Raises UsageError where they cannot be read though they could when it was found.
+    Raises UsageError where they cannot be read though the permissions let us, as on a bad disk.
     """
     if entry.problem:
         return b"", entry.problem
     data, problem = boundary.read_skill(entry.path)
     if problem == UNREADABLE:
-        raise UsageError(f"cannot read {entry.path}, which could be read a moment ago: try again")
+        raise UsageError(
+            f"cannot read {entry.path}, though its permissions allow it: look after the disk, or try again"
+        )
     return data, problem
 
 

@@ -550,14 +550,7 @@ def test_no_permission(tree: Write, monkeypatch: pytest.MonkeyPatch) -> None:
         return real(path)
 
     monkeypatch.setattr(listing.os, "scandir", scandir)
-    real_open = listing.open_regular
-
-    def open_regular(path: str) -> int:
-        if path.endswith("a/SKILL.md"):
-            raise PermissionError(errno.EACCES, "Permission denied", path)
-        return real_open(path)
-
-    monkeypatch.setattr(listing, "open_regular", open_regular)
+    monkeypatch.setattr(listing.os, "access", lambda path, mode: not path.endswith("a/SKILL.md"))
     discovery = discover([str(root)], CONFIG)
     assert [(entry.path, entry.problem) for entry in discovery.entries] == [
         ("a/SKILL.md", "unreadable"),
