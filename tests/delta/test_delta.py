@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from made_collection import commit, git
 from records_made import effect_line
+from repositories import commit, git
 
 from skill_health.cli import main
 from skill_health.core.validation import problems

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_collection import commit, git
+from repositories import commit, git
 
 GIT = shutil.which("git") or "git"
 """The one that does not count."""

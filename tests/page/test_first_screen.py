@@ -13,8 +13,8 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from made_collection import commit, git
 from page_parsed import Element, Parsed
+from repositories import commit, git
 
 from skill_health.config.settings import Config
 from skill_health.core import extras

@@ -8,7 +8,7 @@ import pytest
 from filled_records import filled
 from hypothesis import given
 from hypothesis import strategies as st
-from made_collection import commit, git
+from repositories import commit, git
 
 from skill_health.documents.page_data import CollectionSource
 from skill_health.page.data.source import file_address, read_source, web_address

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -67,17 +66,3 @@ def the_run(reports: Path) -> Path:
     """The folder of the only run below a folder of reports."""
     (folder,) = (reports / "router").iterdir()
     return folder
-
-
-def git(root: Path, *words: str) -> str:
-    """What git says in this folder."""
-    return subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=True).stdout.strip()
-
-
-def commit(root: Path) -> str:
-    """Commit all that is there, in a new repository if there is none; the revision."""
-    if not (root / ".git").exists():
-        git(root, "init", "--quiet")
-    git(root, "add", "--all")
-    git(root, "commit", "--quiet", "--message", "As it is")
-    return git(root, "rev-parse", "HEAD")

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from made_collection import commit
 from made_runs import frozen, manifest, prompt, result, values
+from repositories import commit
 from statsmodels.stats.proportion import proportion_confint
 
 from benchmarks import carry_over

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_collection import commit, git
+from repositories import commit, git
 from thinned import thinned
 
 from skill_health.cli import main

@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from made_collection import Write, commit, git, md
+from made_collection import Write, md
+from repositories import commit, git
 
 from skill_health.config.settings import Config
 from skill_health.core.errors import UsageError

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_collection import Write, commit
+from made_collection import Write
+from repositories import commit
 from scipy.stats import zscore
 
 from skill_health.config.settings import Config

@@ -6,7 +6,8 @@ import json
 from itertools import permutations
 
 import pytest
-from made_collection import Write, commit, git, md
+from made_collection import Write, md
+from repositories import commit, git
 
 from skill_health.bench.collection import name_skills
 from skill_health.cli import main

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_collection import SPLIT, commit, write_collection
+from made_collection import SPLIT, write_collection
+from repositories import commit
 
 from skill_health import stats
 from skill_health.commands.router import command as group

@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from made_collection import Write, commit
+from made_collection import Write
 from made_runs import frozen, manifest, prompt, put_run, replace, result, values
+from repositories import commit
 
 from skill_health.bench.run_folder import REPORTS
 from skill_health.cli import main

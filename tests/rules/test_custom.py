@@ -15,7 +15,7 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from made_collection import commit, git
+from repositories import commit, git
 
 from skill_health import formats
 from skill_health.config.custom_code import describe_name
