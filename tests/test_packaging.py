@@ -19,6 +19,7 @@ import pytest
 from agent_server import AgentServer, Play
 from agent_trials import FOLDER, program
 from run_made import SKILLS, rows, the_run, write_collection
+from thinned import EXHAUSTIVE, thinned
 
 from skill_health import __version__
 from skill_health.effectiveness.sandbox._load import back_end
@@ -133,7 +134,15 @@ def full(
 
 
 @pytest.fixture(
-    scope="module", params=[(), ("bench",), ("embed",), ("report",), ("acp",)], ids=lambda each: "".join(each)
+    scope="module",
+    params=[
+        (),
+        ("bench",),
+        pytest.param(("embed",), marks=EXHAUSTIVE),
+        ("report",),
+        pytest.param(("acp",), marks=EXHAUSTIVE),
+    ],
+    ids=lambda each: "".join(each),
 )
 def alone(
     request: pytest.FixtureRequest, wheel: Path, checkout: Path, tmp_path_factory: pytest.TempPathFactory
@@ -419,7 +428,7 @@ PROGRAMS = {
 """Every agent that a gateway can stand behind, with its program; ours needs none."""
 
 
-@pytest.mark.parametrize("agent", PROGRAMS)
+@pytest.mark.parametrize("agent", thinned(PROGRAMS, len(PROGRAMS), others=EXHAUSTIVE))
 def test_every_agent_of_the_wheel_does_a_task(full: Installation, tmp_path: Path, agent: str) -> None:
     """One trial without the skill and one with it, in bubblewrap, against a model on this machine."""
     if not back_end("bubblewrap").found():

@@ -24,8 +24,15 @@ def tutorials() -> ModuleType:
     return module
 
 
+TUTORIALS = [
+    pytest.param(page, marks=[pytest.mark.exhaustive] * (page.stem == "effect"))
+    for page in PAGES
+    if page.name != "README.md"
+]
+
+
 @pytest.mark.real
-@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "README.md"], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 def test_a_tutorial_shows_what_happens(tutorials: ModuleType, page: Path, tmp_path: Path) -> None:
     steps = list(tutorials.rerun(page.read_text("utf-8"), tmp_path))
     assert len(steps) >= 8

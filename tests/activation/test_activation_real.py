@@ -177,6 +177,7 @@ def kill_and_resume(collection: Path, planted: list[Planted], kills: int) -> tup
             return out, done
 
 
+@pytest.mark.exhaustive
 def test_every_rate_is_recovered_through_kills(
     planted: list[Planted], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 from activation_bench import PROGRAMS, LoadBench, agent_module, prompt_named
 from agent_trials import plant, program
 from loading_server import Habit, LoadingServer
+from thinned import EXHAUSTIVE
 from trial_bench import needs_bubblewrap
 
 pytestmark = pytest.mark.real
@@ -27,7 +28,11 @@ FIRST = {
 TEXTS = {name: f"This is the request number {nth:02d} of all, please see to it." for nth, name in enumerate(PLANTED)}
 
 
-@pytest.fixture(params=list(PROGRAMS))
+# Those of one minute are for the whole suite.
+SLOWEST = ("opencode", "qwen-code")
+
+
+@pytest.fixture(params=[pytest.param(each, marks=[EXHAUSTIVE] * (each in SLOWEST)) for each in PROGRAMS])
 def bench(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoadBench]:
     agent = request.param
     needs_bubblewrap()

@@ -16,6 +16,7 @@ from skill_health.cli import main
 pytestmark = pytest.mark.real
 
 
+@pytest.mark.exhaustive
 def test_what_a_small_model_writes_is_counted_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     needs_bubblewrap()
     if not local_model.available():

@@ -16,6 +16,7 @@ from agent_made import made_job
 from agent_server import Play
 from agent_trials import BEST, KEY, LEAKY, Stage, on_stage, program, tasks, three_conditions
 from effects_made import replace
+from thinned import EXHAUSTIVE, thinned
 
 from skill_health.bench.http.endpoint import Endpoint
 from skill_health.bench.providers._load import load_provider
@@ -74,7 +75,7 @@ def on(*agents: str, sandbox: str = BEST) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("stage", [(agent, sandbox) for agent in agents], indirect=True, ids=agents)
 
 
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.slug)
+@pytest.mark.parametrize("task", thinned(TASKS, len(TASKS), others=EXHAUSTIVE), ids=lambda task: task.slug)
 @on(*PROGRAMS)
 def test_three_conditions(stage: Stage, task: Task) -> None:
     for arm, (result, _) in three_conditions(stage, task).items():

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from agent_trials import FOLDER, KEY, Stage, on_stage, tasks, three_conditions
 from effects_made import replace
+from thinned import EXHAUSTIVE, thinned
 
 from skill_health.bench.http.endpoint import Endpoint
 from skill_health.bench.providers._load import load_provider
@@ -44,7 +45,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
         yield made
 
 
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.slug)
+@pytest.mark.parametrize("task", thinned(TASKS, len(TASKS), others=EXHAUSTIVE), ids=lambda task: task.slug)
 def test_three_conditions(stage: Stage, task: Task) -> None:
     for arm, (result, _) in three_conditions(stage, task, tells_usage=False).items():
         assert result.evidence == (() if arm == "control" else (f"invoke_skill {task.target_name}",))
@@ -97,6 +98,7 @@ def test_failures_have_their_names(stage: Stage, status: int, message: str, outc
     assert message in result.error
 
 
+@pytest.mark.exhaustive
 def test_what_was_done_before_the_time_was_up_is_known(stage: Stage) -> None:
     (task, *_) = TASKS
     # Of a command that prints nothing it tells its model after half a minute, and goes on.

@@ -18,6 +18,7 @@ import pytest
 from agent_server import Play
 from agent_trials import Stage, kept, on_stage, probes_agree, program
 from msgspec.structs import replace as replace_result
+from thinned import EXHAUSTIVE, thinned
 from trial_bench import skill
 
 from skill_health.effectiveness.agents._api import Command
@@ -191,7 +192,7 @@ def test_both_arms_end_to_end(agent: str, task: Task, tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("delivery", ["mcp", "compiled"])
-@pytest.mark.parametrize("agent", ["claude-code", "codex", "opencode", "loop"])
+@pytest.mark.parametrize("agent", thinned(["loop", "codex", "claude-code", "opencode"], 4, others=EXHAUSTIVE))
 def test_a_server_gives_the_skills_in_an_image_too(
     agent: str, delivery: str, task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

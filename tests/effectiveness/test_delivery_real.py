@@ -14,6 +14,7 @@ from agent_server import AgentServer
 from agent_trials import Stage, on_stage, probes_agree, program, tasks
 from effects_made import replace
 from run_made import rows, the_run, write_collection
+from thinned import EXHAUSTIVE
 from trial_bench import needs_bubblewrap
 
 from skill_health.effectiveness.agents._load import available
@@ -28,6 +29,7 @@ KEY = "sk-live-0123456789abcdef"
 PLAY = replace(live_runs.PLAY, looks=False)
 
 
+@pytest.mark.exhaustive
 def test_five_cases_by_one_command(tmp_path: Path) -> None:
     needs_bubblewrap()
     bins = tmp_path / "bin"
@@ -86,7 +88,10 @@ def test_five_cases_by_one_command(tmp_path: Path) -> None:
     assert [path for path in files if KEY.encode() in path.read_bytes()] == []
 
 
-@pytest.fixture(params=[("claude-code", "claude"), ("codex", "codex"), ("opencode", "opencode"), ("loop", "")])
+AGENTS = (("loop", ""), ("codex", "codex"), ("claude-code", "claude"), ("opencode", "opencode"))
+
+
+@pytest.fixture(params=[pytest.param(each, marks=[EXHAUSTIVE] * (nth > 1)) for nth, each in enumerate(AGENTS)])
 def stage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
     name, wanted = request.param
     with on_stage(Stage, name, program(wanted) if wanted else "", tmp_path, monkeypatch, "bubblewrap") as made:

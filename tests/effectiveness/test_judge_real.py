@@ -98,6 +98,7 @@ def small_model() -> Iterator[str]:
         yield address
 
 
+@pytest.mark.exhaustive
 def test_what_a_small_model_writes_on_its_own_is_missing_and_no_failure(there: Path, small_model: str) -> None:
     with judge_bench.before(small_model, constrained=False) as url:
         configure(there, "plain", "openai", url, "smollm2", 0)
@@ -115,6 +116,7 @@ def test_what_a_small_model_writes_on_its_own_is_missing_and_no_failure(there: P
     assert "votes: 0 of 20 could be read; missing, not failures: " in text and "Held against" not in text
 
 
+@pytest.mark.exhaustive
 def test_a_small_model_is_measured_as_unreliable(there: Path, small_model: str) -> None:
     with judge_bench.before(small_model, constrained=True) as url:
         configure(there, "small", "openai", url, "smollm2", 0)

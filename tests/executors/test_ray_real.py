@@ -251,6 +251,7 @@ def test_killed_workers_lose_what_was_in_flight_and_nothing_else(collection: Pat
         check_whole(out, whole)
 
 
+@pytest.mark.exhaustive
 def test_a_killed_driver_leaves_no_worker_and_resumes(collection: Path, tmp_path: Path, whole: dict[str, Any]) -> None:
     draw, kills, rounds = random.Random(2), 0, 0
     while kills < KILLS:

@@ -34,7 +34,7 @@ _FOLLOW = """async () => {
 }"""
 
 
-@pytest.fixture(scope="module", params=[12, 60])
+@pytest.fixture(scope="module", params=[12, pytest.param(60, marks=pytest.mark.exhaustive)])
 def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("site")
     write_page(root, Size(request.param, 6, 96), seed=3)

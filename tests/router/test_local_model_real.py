@@ -103,7 +103,7 @@ def sweep(root: Path, mode: str) -> tuple[dict[str, Any], list[dict[str, Any]], 
     return report, lines("results.jsonl"), lines("attempts.jsonl"), done.stderr
 
 
-@pytest.mark.parametrize("mode", ["text", "json_schema"])
+@pytest.mark.parametrize("mode", [pytest.param("text", marks=pytest.mark.exhaustive), "json_schema"])
 def test_a_sweep_completes_and_is_not_to_be_trusted(collection: Path, mode: str) -> None:
     report, results, attempts, said = sweep(collection, mode)
     assert len(results) == len(REQUESTS)
