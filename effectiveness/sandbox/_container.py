@@ -414,11 +414,15 @@ def _starts(client: ImageClient, own: OwnImage, program: PrivateProgram, readabl
     return "" if ended.exit_code == 0 else last_of(ended.stderr or ended.stdout)
 
 
-@cache
 def tried(program: str, *question: str) -> tuple[str, str]:
     """The version of the engine that answers the client's `question`, and else what is wrong."""
     if shutil.which(program) is None:
         return "", f"{program} is not installed"
+    return _answer(program, *question)
+
+
+@cache
+def _answer(program: str, *question: str) -> tuple[str, str]:
     ran = run_process((program, *question), os.sep, os.environ, _TIMEOUT)
     if ran.exit_code is None:
         return "", f"{program} does not answer within {_TIMEOUT:g} seconds"

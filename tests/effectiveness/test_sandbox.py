@@ -275,7 +275,7 @@ def fake(program: Path, text: str) -> None:
 
 
 def forget() -> None:
-    for memory in (_container.tried, _container.ran):
+    for memory in (_container._answer, _container.ran):
         memory.cache_clear()
 
 
@@ -451,3 +451,13 @@ def test_only_a_supervisor_that_died_leaves_something_to_end(
 
     asyncio.run(end())
     assert ended == ([temporary] if temporary and not spoke else [])
+
+
+@pytest.mark.usefixtures("_nothing_tried")
+def test_an_engine_that_is_installed_later_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert _container.tried("some-engine", "version") == ("", "some-engine is not installed")
+    engine = tmp_path / "some-engine"
+    engine.write_text("#!/bin/sh\necho 5.1\n", encoding="utf-8")
+    engine.chmod(0o755)
+    assert _container.tried("some-engine", "version") == ("5.1", "")
