@@ -338,6 +338,18 @@ def test_what_a_descriptor_leads_to_goes_on_if_it_is_a_file(name: str, number: i
 
 
 @pytest.mark.slow
+def test_a_split_goes_where_the_audit_goes_and_leaves_bad_records_out_there(root: Path) -> None:
+    """Nothing is lost on a stream, and what it leads to changes while the audit is printed."""
+    with open("prompts.jsonl", "a", encoding="utf-8") as file:
+        file.write("{\n")
+    words = ["router", "prompts", "--prompts", "prompts.jsonl", "--skip-bad", "--write-split", "/dev/stdout"]
+    with open("out.txt", "w", encoding="utf-8") as file:
+        done = subprocess.run([sys.executable, "-m", "skill_health", *words], stdout=file, check=False)
+    assert done.returncode in (0, 1)
+    assert json.loads(Path("out.txt").read_text().splitlines()[-1])["split"]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1"])
 def test_a_descriptor_may_be_a_pipe_or_a_socket(name: str, root: Path, run: Run) -> None:
     assert json.loads(run("lint", "--format", "json", "--output", name, cwd=root, stderr=None).stdout)

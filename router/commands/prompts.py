@@ -57,7 +57,8 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
 
     given = AuditOptions(paths=paths, **options)
     target = given.write_split
-    before = file_state(target) if target else ""
+    kept = target if target and not is_stream(target) else ""
+    before = file_state(kept)
     if target:
         _may_write(target, given)
     inputs = load_inputs(
@@ -78,11 +79,13 @@ def command(paths: tuple[str, ...], **options: Any) -> int:
         click.echo(as_text(found, problems, notes, color), nl=False, color=color)
     torn = any(remark.kind == "family-spans-splits" for remark in found.remarks)
     obstacle = "a family is torn apart" if torn else "there are bad records" if problems else ""
-    if target and inputs.problems and is_there(target):
+    if kept and inputs.problems and is_there(kept):
         # The file may be the only one that has them.
         obstacle = "there are bad records"
+    if kept and not obstacle and file_state(kept) != before:
+        raise UsageError(f"{kept} has changed meanwhile: nothing is written; run this again")
     if target:
-        _write(target, before, prompts, obstacle)
+        _write(target, prompts, obstacle)
     return FINDINGS if obstacle or problems or found.failed else CLEAN
 
 
@@ -101,7 +104,7 @@ def _split(inputs: RouterInputs, given: AuditOptions) -> tuple[Prompt, ...]:
     return assign(with_families(inputs.prompts), seed, shares)
 
 
-def _write(target: str, before: str, prompts: tuple[Prompt, ...], obstacle: str) -> None:
+def _write(target: str, prompts: tuple[Prompt, ...], obstacle: str) -> None:
     from skill_health.core.files import write_text
     from skill_health.router.audit import prompt_line
     from skill_health.text.terminal import clean
@@ -109,7 +112,5 @@ def _write(target: str, before: str, prompts: tuple[Prompt, ...], obstacle: str)
     if obstacle:
         click.echo(f"{clean(target)} is not written: {obstacle}", err=True)
         return
-    if file_state(target) != before:
-        raise UsageError(f"{target} has changed meanwhile: nothing is written; run this again")
     write_text(target, "".join(map(prompt_line, prompts)))
     click.echo(f"written: {clean(target)} ({len(prompts)} prompts)", err=True)
