@@ -14,8 +14,7 @@ from skill_health.core.errors import UsageError
 from skill_health.discovery.corpus import Discovery
 from skill_health.discovery.hosts import hosts
 from skill_health.documents.router_manifest import RouterIndex
-from skill_health.lint.pipeline import configure
-from skill_health.lint.readable import find_readable
+from skill_health.lint.pipeline import configure, find_readable
 from skill_health.registries.records import BadRecord
 from skill_health.registries.sources import read_sources
 from skill_health.router.lexicon.fields import CONTENT, DESCRIPTION

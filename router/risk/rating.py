@@ -9,7 +9,7 @@ from skill_health.config.settings import Config
 from skill_health.core.files import blake2b, read_small
 from skill_health.discovery.hosts import hosts
 from skill_health.documents.router_risk import RiskReport
-from skill_health.lint.readable import find_readable
+from skill_health.lint.pipeline import find_readable
 from skill_health.router.listing import catalogue
 from skill_health.router.risk.assess import COEFFICIENTS, assess_risk
 

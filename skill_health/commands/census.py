@@ -36,8 +36,7 @@ def command(paths: tuple[str, ...], format_: str, charts: str | None, config_fil
     from skill_health.census.render import census_blocks
     from skill_health.core.boundary import Boundary
     from skill_health.documents._record import encode_record
-    from skill_health.lint.pipeline import configure
-    from skill_health.lint.readable import find_readable
+    from skill_health.lint.pipeline import configure, find_readable
     from skill_health.text.blocks import as_markdown, as_text
     from skill_health.text.terminal import echo
 

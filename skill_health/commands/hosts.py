@@ -25,8 +25,8 @@ def command(paths: tuple[str, ...], keys: tuple[str, ...], format_: str, config_
     from skill_health.hosts._load import all_hosts, host, host_keys
     from skill_health.hosts._matrix import build_matrix, matrix_blocks, matrix_json
     from skill_health.lint.check import load_head
-    from skill_health.lint.pipeline import configure, prefix
-    from skill_health.lint.readable import find_readable, read_entry
+    from skill_health.lint.pipeline import configure, find_readable, prefix
+    from skill_health.lint.readable import read_entry
     from skill_health.text.blocks import as_markdown, as_text
     from skill_health.text.terminal import echo
 

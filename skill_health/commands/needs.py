@@ -23,8 +23,7 @@ def command(paths: tuple[str, ...], format_: str, config_file: str | None) -> in
     """
     from skill_health.core.forks import processors
     from skill_health.documents._record import encode_record
-    from skill_health.lint.pipeline import configure, prefix
-    from skill_health.lint.readable import find_readable
+    from skill_health.lint.pipeline import configure, find_readable, prefix
     from skill_health.needs.collection import needs_of_collection, needs_report
     from skill_health.needs.render import needs_blocks
     from skill_health.text.blocks import as_markdown, as_text

@@ -36,8 +36,7 @@ def command(paths: tuple[str, ...], runs: tuple[str, ...], format_: str, config_
     agree. With --effects the points, patterns and complexity contracts stand beside what runs have measured.
     """
     from skill_health.documents._record import encode_record
-    from skill_health.lint.pipeline import configure, prefix
-    from skill_health.lint.readable import find_readable
+    from skill_health.lint.pipeline import configure, find_readable, prefix
     from skill_health.quality.collection import quality_of_collection, quality_report
     from skill_health.quality.render import quality_blocks
     from skill_health.text.blocks import as_markdown, as_text

@@ -17,8 +17,7 @@ from skill_health.discovery.hosts import hosts
 from skill_health.discovery.roots import relative, resolve
 from skill_health.documents._draft import DraftedSkill
 from skill_health.drafts.store import hash_skill
-from skill_health.lint.pipeline import configure
-from skill_health.lint.readable import find_readable
+from skill_health.lint.pipeline import configure, find_readable
 from skill_health.registries.records import BadRecord, problem_line
 from skill_health.router.inputs import NoPromptsError, prompts_beside, with_namesakes
 from skill_health.router.lexicon.routability import RiskFeatures, read_features

@@ -20,7 +20,8 @@ from skill_health.discovery.roots import is_certain, resolve
 from skill_health.init import texts
 from skill_health.init.survey import RepositorySurvey, survey_repository
 from skill_health.lint.fixtures import count
-from skill_health.lint.readable import find_readable, require_readable
+from skill_health.lint.pipeline import find_readable
+from skill_health.lint.readable import require_readable
 from skill_health.lint.report import BASELINE
 from skill_health.registries.records import load_registries
 from skill_health.text.terminal import clean

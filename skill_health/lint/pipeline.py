@@ -24,6 +24,7 @@ from skill_health.hosts._layout import read_layout
 from skill_health.lint.cache.cache_file import CacheFile
 from skill_health.lint.cache.lint_cache import NOTHING, LintCache, StoredCorpus
 from skill_health.lint.cache.session_skills import KnownFacts, SessionSkill, SessionSkills, skill_rows
+from skill_health.lint.readable import require_readable
 from skill_health.lint.report import LintReport
 from skill_health.rules._api import Corpus, Finding, Severity, named_by
 from skill_health.rules.ignores import _comments
@@ -112,12 +113,24 @@ def find_skills(paths: Sequence[str], config: Config, root: str) -> Discovery:
     """The skills that these paths name, and their collection. Raises UsageError, as `lint`."""
     discovery = discover(paths, config, root)
     if not discovery.entries and not discovery.unread and (not paths or any(map(os.path.isdir, paths))):
-        where = ", ".join(paths)
-        notes = "".join(f"; {warning}" for warning in discovery.warnings)
-        raise UsageError(
-            f"no skill below {where}: a skill is a folder with a SKILL.md (see exclude, .gitignore){notes}"
-        )
+        raise _none_below(paths, discovery)
     return discovery
+
+
+def find_readable(paths: Sequence[str], config: Config, root: str) -> Discovery:
+    """The same for whoever judges them all. Also raises where none is asked for, or something cannot be read."""
+    discovery = find_skills(paths, config, root)
+    require_readable(discovery.entries, discovery.unread)
+    if not any(entry.target for entry in discovery.entries):
+        raise _none_below(paths, discovery)
+    return discovery
+
+
+def _none_below(paths: Sequence[str], discovery: Discovery) -> UsageError:
+    notes = "".join(f"; {warning}" for warning in discovery.warnings)
+    return UsageError(
+        f"no skill below {', '.join(paths)}: a skill is a folder with a SKILL.md (see exclude, .gitignore){notes}"
+    )
 
 
 def run_shard(

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from skill_health.core.boundary import Boundary
 from skill_health.core.errors import UsageError
-from skill_health.discovery.corpus import Discovery, Entry, UnreadFolder, discover
-
-if TYPE_CHECKING:
-    from skill_health.config.settings import Config
+from skill_health.discovery.corpus import Entry, UnreadFolder
 
 UNREADABLE = "unreadable"
 """The problem of a SKILL.md for which the system refuses to tell what is in it."""
@@ -36,18 +32,3 @@ def require_readable(entries: Iterable[Entry], unread: Iterable[UnreadFolder]) -
     files = (UnreadFolder(entry.path, "not readable") for entry in entries if entry.problem == UNREADABLE)
     for path, reason in (*unread, *files):
         raise UsageError(f"cannot read {path or '.'}: {reason}: make it readable, or exclude it in the configuration")
-
-
-def find_readable(paths: Sequence[str], config: Config, root: str) -> Discovery:
-    """The skills that `paths` name, for whoever judges all of them.
-
-    Raises UsageError, as `discover`, where there is none, and where one or a folder cannot be read.
-    """
-    found = discover(paths, config, root)
-    require_readable(found.entries, found.unread)
-    if not any(entry.target for entry in found.entries):
-        notes = "".join(f"; {warning}" for warning in found.warnings)
-        raise UsageError(
-            f"no skill below {', '.join(paths)}: a skill is a folder with a SKILL.md (see exclude, .gitignore){notes}"
-        )
-    return found

@@ -15,7 +15,7 @@ from skill_health.core.errors import UsageError
 from skill_health.documents.activation_manifest import SkillDelivery
 from skill_health.effectiveness.records import SkillCopy
 from skill_health.effectiveness.workspace.copies import copies
-from skill_health.lint.readable import find_readable
+from skill_health.lint.pipeline import find_readable
 from skill_health.registries.records import BadRecord
 from skill_health.router.inputs import load_inputs
 from skill_health.router.records import Catalogue, Prompt
