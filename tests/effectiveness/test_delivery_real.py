@@ -88,10 +88,10 @@ def test_five_cases_by_one_command(tmp_path: Path) -> None:
     assert [path for path in files if KEY.encode() in path.read_bytes()] == []
 
 
-AGENTS = (("loop", ""), ("codex", "codex"), ("claude-code", "claude"), ("opencode", "opencode"))
+STAGED = (("loop", ""), ("codex", "codex"), ("claude-code", "claude"), ("opencode", "opencode"))
 
 
-@pytest.fixture(params=[pytest.param(each, marks=[EXHAUSTIVE] * (nth > 1)) for nth, each in enumerate(AGENTS)])
+@pytest.fixture(params=[pytest.param(each, marks=[EXHAUSTIVE] * (nth > 1)) for nth, each in enumerate(STAGED)])
 def stage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
     name, wanted = request.param
     with on_stage(Stage, name, program(wanted) if wanted else "", tmp_path, monkeypatch, "bubblewrap") as made:
@@ -122,4 +122,4 @@ def test_a_server_that_takes_its_time_is_waited_for(
 
 
 def test_every_agent_that_takes_no_server_says_nothing_of_one() -> None:
-    assert {info.name for info in available() if getattr(info.agent, "MCP", "")} >= set(AGENTS)
+    assert {info.name for info in available() if getattr(info.agent, "MCP", "")} >= {name for name, _ in STAGED}
