@@ -24,7 +24,7 @@ HEAD = "---\nname: tidy\ndescription: Tidies lists. Use when a list is out of or
 def counted(out: str) -> tuple[int, int]:
     """How many findings have a fix that is shown, and how many more with --unsafe-fixes."""
     shown = re.search(r"(?m)^(\d+) with a ", out)
-    more = re.search(r"(?m)^(\d+) with an |\((\d+) more ", out)
+    more = re.search(r"(?m)^(\d+) with an |\((\d+) more with ", out)
     return int(shown[1]) if shown else 0, int(more[1] or more[2]) if more else 0
 
 
