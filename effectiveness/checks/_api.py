@@ -20,6 +20,7 @@ from importlib import import_module
 from typing import Any, Literal, Protocol, cast
 
 from skill_health.core.plugins import plugin_names
+from skill_health.core.strict_json import kind_of
 from skill_health.documents.effect_result import TrialResult
 from skill_health.effectiveness import checks as package
 from skill_health.effectiveness.agents._api import ProgramOutput
@@ -134,8 +135,9 @@ _JSON = ("value", "schema")
 def make_check(kind: str, **given: Any) -> Check:
     """A check of a kind; a list gives its key several times, None and False leave it out, True is yes.
 
-    Raises ValueError for a kind that there is none of, keys that it does not have, what is missing, patterns that
-    are none and numbers that are none: what somebody wrote is refused when it is read, not when a trial was paid for.
+    Raises ValueError for a kind that there is none of, keys that it does not have, what is missing, values that are
+    neither text nor number, patterns that are none and numbers that are none: what somebody wrote is refused when it is
+    read, not when a trial was paid for.
     """
     if kind not in check_kinds():
         raise ValueError(f"there is no check {kind[:40]!r}; there are {', '.join(check_kinds())}")
@@ -160,7 +162,14 @@ def _pairs(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             continue
         for each in value if isinstance(value, list | tuple) else (value,):
             if each is not None and each is not False:
-                yield key, _YES if each is True else each if isinstance(each, str) else f"{each:g}"
+                yield key, _YES if each is True else _text_of(key, each)
+
+
+def _text_of(key: str, value: Any) -> str:
+    """A text or a number as text. Raises ValueError for anything else."""
+    if not isinstance(value, str | int | float):
+        raise ValueError(f"{key} is {kind_of(value)}, not a text or a number")
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _bad_value(key: str, value: str) -> str:

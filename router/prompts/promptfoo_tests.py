@@ -57,7 +57,8 @@ def _skills(test: Mapping[str, Any], shared: Any, kind: str) -> list[str]:
     """The skills that assertions of this kind name."""
     found: list[str] = []
     for holder in (test, shared if isinstance(shared, Mapping) else {}):
-        for each in holder.get("assert") or ():
+        asserted = holder.get("assert")
+        for each in asserted if isinstance(asserted, list) else ():
             if isinstance(each, Mapping) and each.get("type") == kind:
                 value = each.get("value")
                 value = value.get("name") if isinstance(value, Mapping) else value

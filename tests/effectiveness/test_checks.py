@@ -165,6 +165,7 @@ def test_without_a_trajectory_nobody_can_tell(tmp_path: Path) -> None:
         ("file_exists", {"path": "x", "cats": "y"}, "has no key 'cats'"),
         ("output_matches", {"pattern": "("}, "regular expression"),
         ("output_matches", {"pattern": "a" * 5_000}, "longer than"),
+        ("file_exists", {"path": {"x": 1}}, "path is an object"),
         ("output_length", {"least": "many"}, "not a number"),
         ("output_length", {"least": "nan"}, "not a number"),
         ("json_value", {"at": "a | b"}, "not understood"),

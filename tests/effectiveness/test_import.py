@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
+from odd_values import oddities
 from test_eval_formats import DOTNET, NVIDIA, SKILL, UIPATH, VALLY, WAZA, WAZA_TASK, load
 
 from skill_health.core.errors import UsageError
@@ -45,6 +47,13 @@ def same(one: Task, other: Task) -> bool:
 
 def run(*words: str) -> Result:
     return CliRunner().invoke(import_.command, words, standalone_mode=False)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("path", [path for path in FOREIGN if path.endswith((".json", ".yaml"))])
+def test_whatever_stands_in_place_of_a_value_is_read_or_a_bad_task(path: str, tmp_path: Path) -> None:
+    for at, made in enumerate(oddities(yaml.safe_load(FOREIGN[path]))):
+        load(tmp_path / str(at), {**FOREIGN, path: json.dumps(made)})
 
 
 def test_every_format_comes_back_as_it_was_read(tmp_path: Path) -> None:

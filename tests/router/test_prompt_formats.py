@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from odd_values import oddities
 
 from skill_health.core.errors import UsageError
 from skill_health.core.strict_json import JsonProblem
@@ -196,6 +198,22 @@ def test_aliases_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(JsonProblem, match=r"nested deeper|not YAML"):
         read_yaml(b"a: &a [*a]")
     assert read_yaml(b"a: &x [1, true, null, 'yes']\nb: *x") == {key: ["1", True, None, "yes"] for key in "ab"}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        yaml.safe_load(WAZA),
+        yaml.safe_load(PROMPTFOO),
+        yaml.safe_load(PROMPTFOO)["tests"],
+        *(row for row, _ in ROWS.values()),
+    ],
+    ids=["waza", "promptfoo", "promptfoo tests", *ROWS],
+)
+def test_whatever_stands_in_place_of_a_value_is_read_or_a_bad_record(document: Any) -> None:
+    for made in oddities(document):
+        for raw in (json.dumps(made), yaml.safe_dump(made)):
+            assert all(problem_line(problem).isprintable() for problem in read(raw).problems)
 
 
 @given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
