@@ -187,7 +187,6 @@ def prompts_of_both(
     return found.prompts
 
 
-HEAD = "HEAD"
 # What a listing comes from: the skills, and what decides which of them are read and how they are called.
 _FILES = tuple(
     name.lower() for name in ("SKILL.md", "skill-health.toml", "pyproject.toml", ".gitignore", *plugins.FILES)
@@ -207,7 +206,7 @@ def base_of(repository: GitRepository, since: str) -> str | None:
 
     Raises UsageError for a revision that git does not know.
     """
-    head = repository.find_commit(HEAD)
+    head = repository.find_head()
     if not head:
         return None
     commit = repository.resolve_commit(since)

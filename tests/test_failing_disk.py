@@ -155,9 +155,22 @@ def reward() -> Case:
     )
 
 
+def linked_file() -> Case:
+    Path("skills/tidy/SKILL.md").write_text(SKILL.format(name="tidy", body=LINK))
+    Path("skills/tidy/guide.md").write_text("# Guide\n")
+    return verdict(os.path.abspath("skills/tidy/guide.md"))
+
+
+def skills_of_a_plugin() -> Case:
+    Path(".claude-plugin").mkdir()
+    Path(".claude-plugin/plugin.json").write_text('{"name": "tidiers", "version": "1.0.0", "description": "Tidies."}')
+    return verdict(os.path.abspath("skills"))
+
+
 CASES = [
     history, manifest, registry, dropped, settings, target_of_a_rename, somebody_elses_file, split, baseline,
     baseline_of_the_rest, known_findings, configuration, named_folder, reward,
+    linked_file, skills_of_a_plugin,
 ]  # fmt: skip
 
 
@@ -201,6 +214,18 @@ def test_a_look_that_fails_loses_nothing(
     assert looks
 
 
+def plant(root: Path, *committed: str) -> None:
+    """Two skills, prompts and a task in a repository of git, of which some is committed."""
+    for name in ("tidy", "neat"):
+        (root / "skills" / name).mkdir(parents=True)
+        (root / "skills" / name / "SKILL.md").write_text(SKILL.format(name=name, body=""))
+    (root / "prompts.jsonl").write_text(LINE.replace("tidy", "neat"))
+    shutil.copytree(FIXTURES / "tasks/001-member-export", root / "tasks/one")
+    subprocess.run(["git", "init", "--quiet", "--initial-branch=main"], cwd=root, check=True)
+    subprocess.run(["git", "add", "--force", *committed], cwd=root, check=True)
+    subprocess.run(["git", "commit", "--quiet", "--message", "one"], cwd=root, check=True)
+
+
 JUDGING = [
     "daily --reports reports", "report --reports reports --format md", "status", "badge --output badge.svg",
     "lint --changed", "lint --write-baseline first", "init --baseline", "needs", "census", "quality", "hosts",
@@ -221,13 +246,7 @@ def test_a_skill_that_cannot_be_read_is_not_taken_for_gone(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    for name in ("tidy", "neat"):
-        (tmp_path / "skills" / name).mkdir(parents=True)
-        (tmp_path / "skills" / name / "SKILL.md").write_text(SKILL.format(name=name, body=""))
-    (tmp_path / "prompts.jsonl").write_text(LINE.replace("tidy", "neat"))
-    shutil.copytree(FIXTURES / "tasks/001-member-export", tmp_path / "tasks/one")
-    for git in (["init", "--quiet"], ["add", "prompts.jsonl"], ["commit", "--quiet", "--message", "one"]):
-        subprocess.run(["git", *git], cwd=tmp_path, check=True)
+    plant(tmp_path, "prompts.jsonl")
     monkeypatch.chdir(tmp_path)
     before = {path for path in tmp_path.rglob("*") if ".git" not in path.parts}
     disk = BadDisk(place, look, once=False)
@@ -243,3 +262,74 @@ def test_a_skill_that_cannot_be_read_is_not_taken_for_gone(
     left = {path for path in tmp_path.rglob("*") if ".git" not in path.parts}
     settings = ("skill-health.toml", ".pre-commit-config.yaml")
     assert [path for path in left - before if path.is_file() and path.name not in settings] == []
+
+
+@pytest.mark.parametrize("words", [*JUDGING, "lint"])
+@pytest.mark.parametrize("place", [".git/index", ".gitignore", ".git/info/exclude"])
+def test_without_what_says_which_skills_there_are_nothing_is_judged(
+    words: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The skill `tidy` is ignored and tracked all the same, `spare` is ignored."""
+    (tmp_path / ".gitignore").write_text("skills/tidy/\nskills/spare/\n")
+    plant(tmp_path, ".")
+    (tmp_path / "skills/spare").mkdir()
+    (tmp_path / "skills/spare/SKILL.md").write_text(SKILL.format(name="spare", body=""))
+    monkeypatch.chdir(tmp_path)
+    disk = BadDisk(place, 1, once=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", partial(disk.look, os.open))
+        code = main(words.split())
+    if disk.looks == 0 and words.startswith("lint --new"):  # git reads it
+        return
+    assert (code, place in "".join(capsys.readouterr())) == (2, True)
+    assert not (tmp_path / "reports").exists() and not (tmp_path / "skill-health-baseline.json").exists()
+
+
+@pytest.mark.usefixtures("capsys")
+def test_a_changed_skill_is_judged_or_refused_whenever_its_folder_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(tmp_path, ".")
+    (tmp_path / "skills/tidy/SKILL.md").write_text(SKILL.format(name="tidy", body=LINK))
+    monkeypatch.chdir(tmp_path)
+    for once in (True, False):
+        failing, codes, looks = 0, list[int](), 1
+        while failing <= looks:
+            failing += 1
+            disk = BadDisk("skills/tidy", failing, once)
+            with monkeypatch.context() as patch:
+                for name in ("scandir", "listdir"):
+                    patch.setattr(os, name, partial(disk.look, getattr(os, name)))
+                codes.append(lint("--changed"))
+            looks = disk.looks
+        assert len(codes) > 3 and {*codes[:-1]} <= {1, 2} and codes[-1] == 1
+
+
+@pytest.mark.parametrize("to", ["nowhere", "loop", "../../..", "../neat", "SKILL.md"])
+@pytest.mark.usefixtures("capsys")
+def test_a_changed_link_stands_for_the_skill_that_it_is_in(
+    to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(tmp_path, ".")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "skills/tidy/loop").symlink_to(to)
+    assert lint("--changed") == lint("skills/tidy")
+
+
+@pytest.mark.parametrize("damage", ["reference", "object"])
+@pytest.mark.usefixtures("capsys")
+def test_a_commit_that_cannot_be_read_is_not_taken_for_none(
+    damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(tmp_path, ".")
+    (tmp_path / "skills/tidy/SKILL.md").write_text(SKILL.format(name="tidy", body=LINK))
+    subprocess.run(["git", "add", "."], cwd=tmp_path, check=True)
+    monkeypatch.chdir(tmp_path)
+    assert main(["lint", "--staged", "--fail-on", "warning"]) == 1
+    reference = tmp_path / ".git/refs/heads/main"
+    if damage == "reference":
+        reference.write_text("garbage\n")
+    else:
+        commit = reference.read_text().strip()
+        (tmp_path / ".git/objects" / commit[:2] / commit[2:]).unlink()
+    assert main(["lint", "--staged", "--fail-on", "never"]) == 2

@@ -513,8 +513,6 @@ def test_linting_again_loads_no_parser(write: Callable[[Mapping[str, str]], Path
                 # Only what is seen to be ours is removed.
                 "effectiveness/workspace/folders.py",
                 "effectiveness/workspace/programs.py",
-                # A link that cannot be followed is a finding.
-                "skill_health/core/boundary.py",
                 # Only a mark that is seen makes a folder ours.
                 "skill_health/lint/cache/cache_folder.py",
             ],

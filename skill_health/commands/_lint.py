@@ -12,7 +12,7 @@ from skill_health import formats
 from skill_health.config.settings import Config
 from skill_health.core.boundary import Boundary
 from skill_health.core.errors import CLEAN, FINDINGS, UsageError
-from skill_health.core.files import is_there
+from skill_health.core.files import is_there, kind_of, refuse_failing
 from skill_health.lint.report import BASELINE, LintReport, fold_clones, judge_report
 from skill_health.text.terminal import clean, echo, wants_color
 
@@ -382,8 +382,8 @@ def _print(text: str, output: str | None, err: bool = False) -> None:
 def changed_paths(root: str, revision: str, paths: Sequence[str]) -> tuple[str, ...]:
     """The files below `paths` that differ from `revision`, untracked ones included.
 
-    A deleted file is replaced by the SKILL.md that it belonged to, if that still exists. Raises UsageError outside
-    a git repository and for a revision that git does not know.
+    A deleted file, or a link, is replaced by the SKILL.md that it belonged to, if that still exists. Raises UsageError
+    outside a git repository, for a revision that git does not know and on a failing disk.
     """
     from skill_health.core.boundary import git_top
     from skill_health.core.git import open_repository
@@ -396,8 +396,15 @@ def changed_paths(root: str, revision: str, paths: Sequence[str]) -> tuple[str, 
     found = {os.path.join(top, path) for path in list_changes(repository, repository.resolve_commit(revision))}
     wanted = [os.path.realpath(path) for path in paths]
     owners = {path: owner for path in found if (owner := _owner(path, root))}
-    inside = (path for path in owners if any(_below(os.path.realpath(path), folder) for folder in wanted))
-    return tuple(sorted({path if is_there(path, links=False) else owners[path] for path in inside}))
+    inside = (path for path in owners if any(_below(_place_of(path), folder) for folder in wanted))
+    return tuple(
+        sorted({owners[path] if kind_of(path, links=False) in ("nothing", "link") else path for path in inside})
+    )
+
+
+def _place_of(path: str) -> str:
+    """A path without symbolic links on the way to it; where it leads is not asked."""
+    return os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
 
 
 def _below(path: str, folder: str) -> bool:
@@ -410,7 +417,8 @@ def _owner(path: str, root: str) -> str:
     while _below(os.path.realpath(folder), root):
         try:
             names = os.listdir(folder)
-        except OSError:
+        except OSError as error:
+            refuse_failing(folder, error)
             names = []
         for name in sorted(names):
             if name.lower() == "skill.md":

@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Iterator
 
-from skill_health.core.files import MAX_BYTES, is_there, read_bytes, read_head, read_limited
+from skill_health.core.files import MAX_BYTES, is_there, read_bytes, read_head, read_limited, refuse_failing
 
 _LONGEST = 4096
 INSIDE, MISSING, OUTSIDE = "yes", "", "out"
@@ -32,11 +32,12 @@ def git_top(folder: str) -> str | None:
 def git_link(top: str) -> str:
     """The folder, with `/`, that holds the state of this checkout, as its `.git` names it; "" where that is the folder.
 
-    `.git` is a file in a linked work tree and in a submodule. Relative to the top.
+    `.git` is a file in a linked work tree and in a submodule. Relative to the top. Raises UsageError on a failing disk.
     """
     try:
         named = os.fsdecode(read_head(os.path.join(top, ".git"), _LONGEST))
-    except OSError:
+    except OSError as error:
+        refuse_failing(os.path.join(top, ".git"), error)
         return ""
     return named.strip().removeprefix("gitdir:").strip().replace("\\", "/")
 
@@ -69,19 +70,22 @@ class Boundary:
         return self._is_below(self._place(path)) and self.leads_out(path)
 
     def find(self, path: str) -> str:
-        """Whether something is at a path: INSIDE, MISSING or OUTSIDE."""
+        """Whether something is at a path: INSIDE, MISSING or OUTSIDE. Raises UsageError on a failing disk."""
         place = self._place(path)
         if not self._is_within(place):
             return OUTSIDE
         try:
             mode = os.lstat(place).st_mode
-        except (OSError, ValueError):
+        except OSError as error:
+            refuse_failing(path, error)
+            return MISSING
+        except ValueError:  # a name with NUL or half of a surrogate pair
             return MISSING
         if not stat.S_ISLNK(mode):
             return INSIDE
         if not self._is_below(_real(place)):
             return OUTSIDE
-        return INSIDE if os.path.exists(place) else MISSING
+        return INSIDE if is_there(place) else MISSING
 
     def read(self, path: str, most: int = MAX_BYTES) -> bytes | None:
         """The bytes of a regular file inside; None where there are more than `most`.
@@ -100,10 +104,14 @@ class Boundary:
         raise PermissionError(errno.EXDEV, "it leads out of the repository")
 
     def read_small(self, path: str) -> bytes | None:
-        """The bytes of a file inside of at most 1 MiB; None if it is missing, larger, unreadable or outside."""
+        """The bytes of a file inside of at most 1 MiB; None if it is missing, larger, unreadable or outside.
+
+        Raises UsageError on a failing disk.
+        """
         try:
             return self.read(path)
-        except OSError:
+        except OSError as error:
+            refuse_failing(path, error)
             return None
 
     def read_skill(self, path: str) -> tuple[bytes, str]:

@@ -22,6 +22,8 @@ for _name in ("O_NONBLOCK", "O_BINARY", "O_CLOEXEC", "O_NOCTTY"):
     _OPEN |= getattr(os, _name, 0)
 _ABSENT = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL))
 """The failures which say that there can be nothing of this name."""
+_STEADY = _ABSENT | {errno.EACCES, errno.EPERM, errno.EISDIR, errno.EXDEV, errno.EFBIG, errno.ENXIO, errno.ENODEV}
+"""Those that will be the same tomorrow; any other, such as that of a disk or a share, says nothing of what is there."""
 _STANDARD = ("/dev/stdin", "/dev/stdout", "/dev/stderr")
 _DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
 
@@ -64,6 +66,14 @@ def is_there(path: str, links: bool = True) -> bool:
     counts as there: whoever opens it is told what is wrong.
     """
     return kind_of(path, links) != "nothing"
+
+
+def refuse_failing(path: str, error: OSError) -> None:
+    """Raise UsageError if looking at a path failed in a way from which nothing follows about what is there."""
+    if error.errno is not None and error.errno not in _STEADY:
+        raise UsageError(
+            f"cannot look at {path}: {error.strerror or error}: look after the disk, or try again"
+        ) from error
 
 
 def may_be_file(path: str) -> bool:

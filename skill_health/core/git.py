@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from skill_health.core.errors import AbortedError, UsageError
-from skill_health.core.files import open_regular
+from skill_health.core.files import is_there, open_regular, read_whole, refuse_failing
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -46,7 +46,7 @@ _ENTRY = re.compile(
 )
 _POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:[^\n]*\n)*?oid sha256:([0-9a-f]{64})\n")
 _POINTER_BYTES = 1024
-_CHUNK = 1 << 20
+_CHUNK, _MOST_REFS = 1 << 20, 1 << 28
 _NO_GIT = "git is needed for this, and is not installed"
 _TICK = 0.2
 _PATIENCE = 300.0
@@ -115,6 +115,26 @@ class GitRepository(NamedTuple):
             return ""
         done = self.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
         return "" if done.code else done.output.decode("ascii", "replace").strip()
+
+    def find_head(self) -> str:
+        """The id of the last commit, "" before the first one. Raises UsageError where there is one git cannot read."""
+        if head := self.find_commit("HEAD"):
+            return head
+        branch = self.ask("symbolic-ref", "--quiet", "HEAD", missing=1).rstrip(b"\n")
+        if not branch or self._is_named(branch):
+            raise UsageError("git cannot read the last commit: look after the disk (`git fsck`), or try again")
+        return ""
+
+    def _is_named(self, branch: bytes) -> bool:
+        """Whether a branch has a commit, or may have one: git itself takes a file that it cannot read for none."""
+        found = self.ask("rev-parse", "--git-path", os.fsdecode(branch), "--git-path", "packed-refs").splitlines()
+        own, packed = (os.path.join(self.top, os.fsdecode(place)) for place in found)
+        try:
+            return is_there(own) or b" %s\n" % branch in read_whole(packed, _MOST_REFS)
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
 
     def resolve_commit(self, revision: str) -> str:
         """The same, but raises UsageError if git does not know the revision."""
@@ -218,7 +238,8 @@ class GitRepository(NamedTuple):
             # A checkout on Windows has other line ends than what was committed.
             unix = b"".join(_chunks(place)).replace(b"\r\n", b"\n")
             return len(unix) != info.st_size and _digest(then.oid, [unix], len(unix)) == then.oid
-        except OSError:
+        except OSError as error:
+            refuse_failing(path, error)
             return False
 
     def _unlike_pointers(self, unsure: dict[str, bytes]) -> Iterator[str]:

@@ -143,7 +143,7 @@ def compare_states(request: DeltaRequest) -> DeltaReport:
         measured, reused = _measurements(request, {skill.path for skill in skills})
     return DeltaReport(
         schema="skill-health/delta/1", version=__version__, since=request.since, base=base,
-        head=repository.find_commit("HEAD") or None, skills=skills,
+        head=repository.find_head() or None, skills=skills,
         total=DeltaCounts(before=len(then.skills), after=len(now.skills)),
         new=tuple(findings[0]), fixed=tuple(findings[1]), older=new.older,
         listing=tuple(_listings(then.listed, now.listed, config)), routing=routing, measurements=measured, reused=reused,

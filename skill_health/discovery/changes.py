@@ -30,8 +30,8 @@ def list_changes(
 def list_untracked(repository: GitRepository) -> list[str]:
     """The paths, relative to the top, of files that git neither tracks nor ignores, in order.
 
-    A repository within this one is one path that ends in `/`, as git lists it. An ignore file that cannot be read, or
-    is a link, counts as empty. Raises UsageError where git fails.
+    A repository within this one is one path that ends in `/`, as git lists it. An ignore file that is a link counts as
+    empty. Raises UsageError where git fails or an ignore file cannot be read.
     """
     found = repository.ask("ls-files", "-z", "--others", "--directory")
     names = [os.fsdecode(name) for name in found.split(b"\0") if name]
@@ -135,7 +135,7 @@ def read_revision(root: str, top: str | None, own: Sequence[str] = ()) -> Revisi
     commit = ""
     try:
         repository = open_repository(top)
-        commit = repository.find_commit("HEAD")
+        commit = repository.find_head()
         return Revision(commit or None, any(True for _ in list_changes(repository, commit, counts)))
     except UsageError as error:
         name = os.path.basename(root) or root

@@ -10,7 +10,7 @@ from skill_health.config.settings import Config
 from skill_health.core.boundary import Boundary
 from skill_health.core.errors import AbortedError, UsageError
 from skill_health.core.files import is_there, read_limited
-from skill_health.discovery.ignores import Patterns, compile_patterns, ignored, ignored_within, read_patterns
+from skill_health.discovery.ignores import Patterns, compile_patterns, ignored, ignored_within
 from skill_health.discovery.listing import (
     Listing,
     drop_ignored,
@@ -24,7 +24,15 @@ from skill_health.discovery.listing import (
 )
 from skill_health.discovery.material import is_included, is_live, material_folder
 from skill_health.discovery.repository_files import repository_files
-from skill_health.discovery.roots import find_root, ignores_above, is_certain, relative, resolve, skill_above
+from skill_health.discovery.roots import (
+    find_root,
+    ignores_above,
+    is_certain,
+    read_stack,
+    relative,
+    resolve,
+    skill_above,
+)
 from skill_health.discovery.tracked import tracked_skills
 
 MAX_ENTRIES = 5_000_000
@@ -129,7 +137,7 @@ def scan(walk: Walk, start: str, stack: tuple[Patterns, ...], real: str | None =
         if ignores is None and any(is_skill_name(file) and inside + file in walk.ways for file in listing.files):
             ignores = ()
         if ignores is not None and ".gitignore" in listing.files and ".gitignore" not in listing.linked:
-            ignores = _with_gitignore(walk, directory, prefix, ignores)
+            ignores = read_stack(f"{directory}/.gitignore", len(prefix)) + ignores
         hidden = _drop_ignored(walk, listing, ignores, prefix, inside)
         name = skill_name(listing)
         if name:
@@ -190,16 +198,6 @@ def _may_be_skill(path: str) -> bool:
     """Whether a skill, or a folder of skills, is to be expected at a path, by its name alone."""
     above, _, name = path.rpartition("/")
     return name in ("skill", "skills") or above.rpartition("/")[2] == "skills"
-
-
-def _with_gitignore(walk: Walk, directory: str, prefix: str, stack: tuple[Patterns, ...]) -> tuple[Patterns, ...]:
-    """The ignore files that apply in a folder with a `.gitignore` of its own, that one first."""
-    try:
-        patterns = read_patterns(f"{directory}/.gitignore", cut=len(prefix))
-    except OSError as error:
-        walk.warnings.append(f"cannot read {prefix}.gitignore: {error.strerror or error}; nothing is ignored by it")
-        return stack
-    return (patterns, *stack) if patterns else stack
 
 
 class SurveyRequest:
@@ -263,6 +261,8 @@ def survey(root: str, request: SurveyRequest, exclude: Patterns | None) -> Walk:
     for skill in sorted(single - known):
         walk.seen.discard(skill)
         search(skill)
+        if walk.unread and walk.unread[-1].path == skill:  # it was there a moment ago
+            raise UsageError(f"cannot read {skill or '.'}: {walk.unread[-1].reason}")
     walk.exclude = exclude
     return walk
 
@@ -526,7 +526,8 @@ def discover(
     overlays and backups are left out unless they are named or the configured `include` lists them. Without paths the
     root is searched, where one is given, else the current directory.
 
-    Raises UsageError where a path does not exist or is outside the root.
+    Raises UsageError where a path does not exist or is outside the root, and where an ignore file or git's index cannot
+    be read, without which nobody knows what is to be found.
     """
     paths = paths or (root or os.curdir,)
     base = find_root(paths) if root is None else os.path.realpath(root)

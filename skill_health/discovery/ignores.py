@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from skill_health.core.files import read_limited
 from skill_health.discovery.globs import glob_matcher, is_plain, tail_matcher
 
-MAX_BYTES = 65_536
+MAX_BYTES = 1 << 20
 
 
 # A line: its place in the file, what it matches, whether that leaves out or takes back, whether it is for folders only.
@@ -117,7 +117,7 @@ def read_patterns(path: str, lead: str = "", cut: int = 0) -> Patterns | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     if data is None:
-        raise OSError(f"larger than {MAX_BYTES // 1024} KiB")
+        raise OSError(f"larger than {MAX_BYTES >> 20} MiB")
     return compile_patterns(os.fsdecode(data.removeprefix(b"\xef\xbb\xbf")).split("\n"), lead, cut)
 
 

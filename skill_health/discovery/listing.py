@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 
 from skill_health.core.boundary import Boundary, git_link, shared_state
-from skill_health.core.files import name_defect
+from skill_health.core.files import name_defect, refuse_failing
 from skill_health.discovery.ignores import Patterns, ignored
 
 # Hidden folders in which agents keep skills or plugins: the project paths of the hosts' own documents and of the
@@ -105,10 +105,14 @@ def is_skill_name(name: str) -> bool:
 
 
 def has_skill(folder: str) -> bool:
-    """Whether a SKILL.md, in whatever case and whatever it is, is directly in this folder."""
+    """Whether a SKILL.md, in whatever case and whatever it is, is directly in this folder.
+
+    Raises UsageError on a failing disk.
+    """
     try:
         return any(map(is_skill_name, os.listdir(folder)))
-    except OSError:
+    except OSError as error:
+        refuse_failing(folder, error)
         return False
 
 

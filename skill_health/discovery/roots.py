@@ -113,7 +113,7 @@ def ignores_above(root: str, start: str) -> tuple[Patterns, ...]:
 
     They are those of the git work tree, its `info/exclude` included; outside git those from the root on. Where they
     leave out `start` itself none applies: somebody named it, so what is in it is wanted. The user's global ignore file
-    is left alone, because two machines should agree. One that cannot be read counts as empty.
+    is left alone, because two machines should agree. Raises UsageError for one that cannot be read.
     """
     top = git_top(root) or root
     lead = f"{relative(root, top)}/" if top != root else ""
@@ -130,16 +130,17 @@ def ignores_above(root: str, start: str) -> tuple[Patterns, ...]:
 
 
 def read_ignores(top: str, folder: str) -> tuple[Patterns, ...]:
-    """What the ignore file of a folder says, as a stack of at most one; a link, or what cannot be read, says nothing.
+    """What the ignore file of a folder says, as a stack of at most one; a link, or what is no file, says nothing.
 
-    `folder` is relative to `top`, as the paths are that the patterns will be asked about; "" is `top` itself.
+    `folder` is relative to `top`, as the paths are that the patterns will be asked about; "" is `top` itself. Raises
+    UsageError where it cannot be read.
     """
-    return _read(os.path.join(top, folder, ".gitignore"), len(folder) + 1 if folder else 0)
+    return read_stack(os.path.join(top, folder, ".gitignore"), len(folder) + 1 if folder else 0)
 
 
 def read_exclude(top: str) -> tuple[Patterns, ...]:
     """The same for the ignore file that git keeps beside a work tree, `info/exclude`."""
-    return _read(exclude_file(top), 0)
+    return read_stack(exclude_file(top), 0)
 
 
 def exclude_file(top: str) -> str:
@@ -147,12 +148,17 @@ def exclude_file(top: str) -> str:
     return os.path.join(_git_folder(top), "info", "exclude")
 
 
-def _read(path: str, cut: int) -> tuple[Patterns, ...]:
-    """The patterns of one file as a stack of at most one."""
-    try:
-        patterns = read_patterns(path, cut=cut) if os.path.isfile(path) and not os.path.islink(path) else None
-    except OSError:
+def read_stack(path: str, cut: int) -> tuple[Patterns, ...]:
+    """The patterns of one file as a stack of at most one; a link, or what is no file, has none.
+
+    Raises UsageError where it cannot be read: what it leaves out would be taken for a part of the collection.
+    """
+    if kind_of(path, links=False) not in ("file", "unknown"):
         return ()
+    try:
+        patterns = read_patterns(path, cut=cut)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}, which says what is ignored: {error.strerror or error}") from error
     return (patterns,) if patterns else ()
 
 

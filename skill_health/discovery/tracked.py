@@ -10,7 +10,7 @@ import os
 
 from skill_health.core.boundary import git_link, git_top
 from skill_health.core.errors import UsageError
-from skill_health.core.files import read_limited
+from skill_health.core.files import is_there, read_limited
 
 _NAME = b"skill.md"
 _MOST = 1 << 28
@@ -18,7 +18,10 @@ _EXTENDED, _LENGTH = 0x4000, 0xFFF
 
 
 def tracked_skills(root: str) -> tuple[str, ...]:
-    """The paths of every tracked SKILL.md below a root (absolute and real), relative to it; none outside git."""
+    """The paths of every tracked SKILL.md below a root (absolute and real), relative to it; none outside git.
+
+    Raises UsageError where git's index cannot be read.
+    """
     top = git_top(root)
     if top is None:
         return ()
@@ -35,11 +38,18 @@ def git_folder(top: str) -> str:
 
 
 def _from_index(top: str) -> list[bytes] | None:
-    """What the index of a checkout names; None where it is better to ask git."""
-    folder = git_folder(top)
+    """What the index of a checkout names; None where it is better to ask git.
+
+    Raises UsageError where there is one that cannot be read: what it names is not gone.
+    """
+    file = os.path.join(git_folder(top), "index")
     try:
-        data = read_limited(os.path.join(folder, "index"), _MOST)
-    except OSError:
+        data = read_limited(file, _MOST)
+    except OSError as error:
+        if is_there(file):
+            raise UsageError(
+                f"cannot read {file}, in which git names what it tracks: {error.strerror or error}"
+            ) from error
         return []
     if data is None or len(data) < 12 or data[:4] != b"DIRC":
         return None
@@ -100,8 +110,5 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 def _from_git(top: str) -> list[bytes]:
     from skill_health.core.git import open_repository
 
-    try:
-        found = open_repository(top).ask("ls-files", "-z", "--", ":(icase,glob)**/skill.md")
-    except UsageError:
-        return []
+    found = open_repository(top).ask("ls-files", "-z", "--", ":(icase,glob)**/skill.md")
     return [path for path in found.split(b"\0") if path]

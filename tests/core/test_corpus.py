@@ -358,12 +358,11 @@ def test_excludes_are_the_last_word(tree: Write) -> None:
     assert found(root, config=Config(exclude=("drafts/", "b/*.md", "!a"))) == ["a/SKILL.md"]
 
 
-def test_an_unreadable_gitignore_is_a_warning(tree: Write) -> None:
+def test_a_gitignore_that_is_too_large_is_refused(tree: Write) -> None:
     root = tree(files("s/a/SKILL.md"))
-    (root / "s/.gitignore").write_bytes(b"x\n" * 40_000)
-    discovery = discover([str(root)], CONFIG)
-    assert discovery.warnings == ("cannot read s/.gitignore: larger than 64 KiB; nothing is ignored by it",)
-    assert len(discovery.entries) == 1
+    (root / "s/.gitignore").write_bytes(b"x\n" * 600_000)
+    with pytest.raises(UsageError, match=r"s/\.gitignore"):
+        discover([str(root)], CONFIG)
 
 
 NAMES = st.sampled_from(["a", "b", "ab", "skills", "drafts"])

@@ -138,7 +138,7 @@ def test_within_a_folder_that_is_left_out() -> None:
 def test_no_file_and_too_large_a_file(tmp_path: Path) -> None:
     assert read_patterns(str(tmp_path / ".gitignore")) is None
     (tmp_path / ".gitignore").write_bytes(b"a\n" * MAX_BYTES)
-    with pytest.raises(OSError, match="larger than 64 KiB"):
+    with pytest.raises(OSError, match="larger than 1 MiB"):
         read_patterns(str(tmp_path / ".gitignore"))
 
 

@@ -56,7 +56,7 @@ def read_staged(folder: str) -> ChangeSet | None:
     Raises UsageError outside a git repository, and where git fails.
     """
     repository = _open(folder)
-    head = repository.find_commit("HEAD")
+    head = repository.find_head()
     changes = _staged(repository, head)
     # Git says in a hook which index will be committed; it may hold nothing but another message.
     if not changes and not os.environ.get("GIT_INDEX_FILE"):
@@ -76,7 +76,7 @@ def read_since(folder: str, revision: str) -> ChangeSet:
         shallow = repository.run("rev-parse", "--is-shallow-repository").output.strip() == b"true"
         hint = ", and this clone is shallow: fetch more of it (in a workflow: fetch-depth: 0)" if shallow else ""
         raise UsageError(f"{error}{hint}") from None
-    head = repository.find_commit("HEAD")
+    head = repository.find_head()
     left = repository.ask("merge-base", commit, head, missing=1).decode("ascii").strip() if head else ""
     files = repository.list_tree(left or commit)
     changes = list(_on_disk(repository, files, left or commit))

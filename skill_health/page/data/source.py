@@ -40,7 +40,7 @@ def read_source(root: str) -> CollectionSource:
         return plain
     try:
         repository = open_repository(top)
-        commit = repository.find_commit("HEAD") or None
+        commit = repository.find_head() or None
         remote = os.fsdecode(repository.ask("config", "--get", "remote.origin.url", missing=1))
     except UsageError:
         return plain
