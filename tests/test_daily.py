@@ -123,7 +123,7 @@ def repository(write: Write) -> Path:
 def test_the_first_run(repository: Path, run: Run) -> None:
     commit = commit_all(repository)
     done = run("daily", DAY_1)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
     (line,) = history(repository)
     assert (line["time"], line["as_of"], line["commit"], line["dirty"]) == (
         "2026-11-20T04:00:00Z", "2026-11-20", commit, False,
@@ -289,8 +289,7 @@ def test_nothing_is_written_where_that_is_asked(repository: Path, run: Run) -> N
 def test_the_reports_may_lie_anywhere(repository: Path, run: Run, tmp_path_factory: pytest.TempPathFactory) -> None:
     outside = tmp_path_factory.mktemp("outside") / "deep"
     for arguments in ([DAY_1], [DAY_2]):
-        done = run("daily", f"--reports={outside}", *arguments)
-        assert (done.returncode, done.stderr) == (0, "")
+        assert run("daily", f"--reports={outside}", *arguments).returncode == 0
     assert len(history(outside, ".")) == 2
     assert not (repository / "reports").exists()
     (repository / "skill-health.toml").write_text('[daily]\nreports = "build/health"\n')
@@ -329,7 +328,7 @@ def test_changes_outside_the_root_are_not_the_collections(tmp_path: Path, run: R
     commit = commit_all(tmp_path)
     (tmp_path / "elsewhere.txt").write_text("x")
     done = run("daily", "part", DAY_1)
-    assert "written: part/reports/skill-health.json" in done.stdout
+    assert "written: part/reports/skill-health.json" in done.stderr
     (line,) = history(root)
     assert (line["commit"], line["dirty"], line["paths"]) == (commit, False, ["."])
 
@@ -507,6 +506,18 @@ def test_the_time_is_kept_in_utc_to_the_second(repository: Path, run: Run, given
 def start(root: Path, day: int) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "skill_health", "daily", f"--time=2026-11-{day:02}T04:00:00Z", "--jobs=1"]
     return subprocess.Popen(command, cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+@pytest.mark.slow
+def test_the_verdict_stands_when_its_reader_has_gone(repository: Path, run: Run) -> None:
+    run("daily", DAY_1)
+    (repository / "skills/tidy/SKILL.md").write_text("---\nname: Bad Name!!\n---\n")
+    command = [sys.executable, "-m", "skill_health", "daily", DAY_2]
+    with subprocess.Popen(command, cwd=repository, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout
+        process.stdout.readline()
+        process.stdout.close()
+    assert (process.returncode, len(history(repository))) == (1, 2)
 
 
 @pytest.mark.slow

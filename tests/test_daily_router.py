@@ -69,7 +69,7 @@ def test_the_last_line_of_each_model_in_every_format(collection: Path, run: Run,
     told = manifest(plums="Sorts plums.", pears="Sorts lists of pears. Use when pears are out of order.")
     write({MANIFEST: told})
     done = run("daily", DAY)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
     assert f"{ROUTER_TITLE} (2)\n" in done.stdout
     for said in (
         "  lexical:bm25: top-1 0.780 [0.650, 0.880] (n 120), 147 of 150 calls scored (coverage 98.0%), 2026-11-20, run run-1\n",

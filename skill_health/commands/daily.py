@@ -101,7 +101,7 @@ def _rater(paths: tuple[str, ...], root: str, config: Config) -> RiskRater:
 def _show(outcome: DailyOutcome, written: Iterable[str], format_: str) -> None:
     """Print the drift, then write: a verdict that nobody could read is not taken for one that was.
 
-    What was written goes beside it where the output is for a program.
+    What was written goes beside it: whoever reads the verdict may be gone by then, and it stands.
     """
     from skill_health.core.files import here
     from skill_health.daily import run
@@ -116,4 +116,4 @@ def _show(outcome: DailyOutcome, written: Iterable[str], format_: str) -> None:
         for reason in outcome.reasons:
             click.echo(f"drift: {clean(reason)}", err=True)
     if files := list(map(here, written)):
-        click.echo(f"written: {clean(', '.join(files))}", err=not text)
+        click.echo(f"written: {clean(', '.join(files))}", err=True)

@@ -40,6 +40,9 @@ _ENVIRONMENT = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_TER
 _OTHER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_NAMESPACE")
 _LINK, _MODULE = b"120000", b"160000"
 _SKIPPED = b"S"
+# The ids of an empty file, which is what `git add -N` puts into the index.
+_EMPTY = {sha1(b"blob 0\0", usedforsecurity=False).hexdigest().encode("ascii"),
+          b"473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"}  # fmt: skip
 _ENTRY = re.compile(
     rb"(?P<tag>.) (?P<mode>\d+) (?P<oid>[0-9a-f]+) (?P<stage>\d)\t(?P<path>[^\0]+)\0"
     rb"(?:  ctime: (\d+):(\d+)\n  mtime: (\d+):(\d+)\n  dev: \d+\tino: (\d+)\n  uid: \d+\tgid: \d+\n  size: (\d+)\t[^\n]*\n)?"
@@ -166,9 +169,11 @@ class GitRepository(NamedTuple):
     def list_staged(self, commit: str) -> Iterator[tuple[str, StoredFile | None, StoredFile | None]]:
         """The paths, relative to the top, that the index has otherwise than a commit, and what both have there.
 
-        The work tree is not looked at. Raises UsageError where git fails.
+        The work tree is not looked at, and what is only to be added later (`git add -N`) is not there yet. Raises
+        UsageError where git fails.
         """
-        how = ("--raw", "-z", "--no-renames", "--no-abbrev", "--no-relative", "--ignore-submodules=none")
+        how = ("--raw", "-z", "--no-renames", "--no-abbrev", "--no-relative", "--ignore-submodules=none",
+               "--ita-invisible-in-index")  # fmt: skip
         parts = self.ask("diff-index", "--cached", *how, commit, "--").split(b"\0")
         for head, path in zip(parts[::2], parts[1::2], strict=False):
             old_mode, mode, old_oid, oid, _ = head.removeprefix(b":").split()
@@ -176,8 +181,13 @@ class GitRepository(NamedTuple):
             yield os.fsdecode(path), old, StoredFile(mode, oid) if oid.strip(b"0") else None
 
     def list_index(self) -> dict[str, StoredFile]:
-        """The files of the index by their paths, relative to the top."""
-        return dict(_entries(self.ask("ls-files", "-s", "-z"), 1))
+        """The files of the index by their paths, relative to the top; not those that are only to be added later."""
+        found = dict(_entries(self.ask("ls-files", "-s", "-z"), 1))
+        if any(file.oid in _EMPTY for file in found.values()):
+            later = self.ask("diff-files", "--name-only", "-z", "--diff-filter=A", "--no-relative")
+            for path in later.split(b"\0"):
+                found.pop(os.fsdecode(path), None)
+        return found
 
     def list_tree(self, commit: str) -> dict[str, StoredFile]:
         """The files of a commit by their paths, relative to the top."""
