@@ -316,6 +316,15 @@ def test_a_changed_link_stands_for_the_skill_that_it_is_in(
     assert lint("--changed") == lint("skills/tidy")
 
 
+@pytest.mark.usefixtures("capsys")
+def test_before_the_first_commit_all_has_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "skills/tidy").mkdir(parents=True)
+    (tmp_path / "skills/tidy/SKILL.md").write_text(SKILL.format(name="tidy", body=LINK))
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    monkeypatch.chdir(tmp_path)
+    assert lint("--changed") == 1
+
+
 @pytest.mark.parametrize("damage", ["reference", "object"])
 @pytest.mark.usefixtures("capsys")
 def test_a_commit_that_cannot_be_read_is_not_taken_for_none(

@@ -382,8 +382,9 @@ def _print(text: str, output: str | None, err: bool = False) -> None:
 def changed_paths(root: str, revision: str, paths: Sequence[str]) -> tuple[str, ...]:
     """The files below `paths` that differ from `revision`, untracked ones included.
 
-    A deleted file, or a link, is replaced by the SKILL.md that it belonged to, if that still exists. Raises UsageError
-    outside a git repository, for a revision that git does not know and on a failing disk.
+    Before the first commit all do. A deleted file, or a link, is replaced by the SKILL.md that it belonged to, if that
+    still exists. Raises UsageError outside a git repository, for a revision that git does not know and on a failing
+    disk.
     """
     from skill_health.core.boundary import git_top
     from skill_health.core.git import open_repository
@@ -393,7 +394,8 @@ def changed_paths(root: str, revision: str, paths: Sequence[str]) -> tuple[str, 
     if top is None:
         raise UsageError(f"{root} is in no git repository, so nothing can be compared with {revision!r}")
     repository = open_repository(top)
-    found = {os.path.join(top, path) for path in list_changes(repository, repository.resolve_commit(revision))}
+    commit = "" if revision == "HEAD" and not repository.find_head() else repository.resolve_commit(revision)
+    found = {os.path.join(top, path) for path in list_changes(repository, commit)}
     wanted = [os.path.realpath(path) for path in paths]
     owners = {path: owner for path in found if (owner := _owner(path, root))}
     inside = (path for path in owners if any(_below(_place_of(path), folder) for folder in wanted))
