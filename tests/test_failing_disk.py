@@ -317,6 +317,21 @@ def test_a_changed_link_stands_for_the_skill_that_it_is_in(
 
 
 @pytest.mark.usefixtures("capsys")
+def test_a_change_of_what_a_link_leads_to_is_one_of_the_skill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(tmp_path, "prompts.jsonl")
+    (tmp_path / "skills/tidy/guides").symlink_to("../../shared")
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared/guide.md").write_text("# Guide\n")
+    (tmp_path / "skills/tidy/SKILL.md").write_text(SKILL.format(name="tidy", body="See [it](guides/guide.md).\n"))
+    subprocess.run(["git", "add", "--all"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "commit", "--quiet", "--message", "two"], cwd=tmp_path, check=True)
+    monkeypatch.chdir(tmp_path)
+    assert lint("--changed") == 0
+    (tmp_path / "shared/guide.md").rename(tmp_path / "shared/other.md")
+    assert lint("--changed") == lint("skills/tidy") == 1
+
+
+@pytest.mark.usefixtures("capsys")
 def test_before_the_first_commit_all_has_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "skills/tidy").mkdir(parents=True)
     (tmp_path / "skills/tidy/SKILL.md").write_text(SKILL.format(name="tidy", body=LINK))

@@ -386,7 +386,7 @@ def changed_paths(root: str, revision: str, paths: Sequence[str]) -> tuple[str, 
     still exists. Raises UsageError outside a git repository, for a revision that git does not know and on a failing
     disk.
     """
-    from skill_health.core.boundary import git_top
+    from skill_health.core.boundary import git_top, upward
     from skill_health.core.git import open_repository
     from skill_health.discovery.changes import list_changes
 
@@ -395,7 +395,12 @@ def changed_paths(root: str, revision: str, paths: Sequence[str]) -> tuple[str, 
         raise UsageError(f"{root} is in no git repository, so nothing can be compared with {revision!r}")
     repository = open_repository(top)
     commit = "" if revision == "HEAD" and not repository.find_head() else repository.resolve_commit(revision)
-    found = {os.path.join(top, path) for path in list_changes(repository, commit)}
+    changes = set(list_changes(repository, commit))
+    # A skill holds what a link in it leads to.
+    ways = {os.path.realpath(os.path.join(top, way)) for path in changes for way in upward(path) if way}
+    links = (path for path, file in repository.list_index().items() if file.is_link)
+    changes |= {path for path in links if os.path.realpath(os.path.join(top, path)) in ways}
+    found = {os.path.join(top, path) for path in changes}
     wanted = [os.path.realpath(path) for path in paths]
     owners = {path: owner for path in found if (owner := _owner(path, root))}
     inside = (path for path in owners if any(_below(_place_of(path), folder) for folder in wanted))

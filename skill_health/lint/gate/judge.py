@@ -218,9 +218,13 @@ class _Comparison:
             for above in upward(folder):
                 below.setdefault(above, []).append(folder)
         found: set[str] = set()
-        for change in changes:
-            owner = next((above for above in upward(change.path.rpartition("/")[0]) if above in skills), None)
-            if owner is not None and not change.is_module:
+        paths = {change.path for change in changes if not change.is_module}
+        # A skill holds what a link in it leads to.
+        ways = {way for path in paths for way in upward(path)} - {""}
+        paths |= {link for link in self.head.links if self.head.resolve(link) in ways}
+        for path in paths:
+            owner = next((above for above in upward(path.rpartition("/")[0]) if above in skills), None)
+            if owner is not None:
                 found.update(above for above in upward(owner) if above in skills)
                 found.update(below.get(owner, ()))
         # Copies stand for each other while they are the same.
