@@ -22,6 +22,8 @@ for _name in ("O_NONBLOCK", "O_BINARY", "O_CLOEXEC", "O_NOCTTY"):
     _OPEN |= getattr(os, _name, 0)
 _ABSENT = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL))
 """The failures which say that there can be nothing of this name."""
+_NOTHING_THERE = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG))
+"""Those of them which also say that nothing is hidden behind it, as it is behind links that lead in a circle."""
 _STANDARD = ("/dev/stdin", "/dev/stdout", "/dev/stderr")
 _DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
 
@@ -64,6 +66,29 @@ def is_there(path: str, links: bool = True) -> bool:
     counts as there: whoever opens it is told what is wrong.
     """
     return kind_of(path, links) != "nothing"
+
+
+def has_entry(path: str) -> bool:
+    """Whether a folder has an entry of this name, whatever it is. Raises UsageError where the system does not tell."""
+    try:
+        os.lstat(path)
+    except ValueError:
+        return False
+    except OSError as error:
+        if is_absence(error):
+            return False
+        raise cannot_read(path, error) from None
+    return True
+
+
+def is_absence(error: OSError) -> bool:
+    """Whether a failure says that nothing is there, and not that it cannot be looked at."""
+    return error.errno in _NOTHING_THERE
+
+
+def cannot_read(path: str, error: OSError) -> UsageError:
+    """The error for what is there, or may be, and cannot be read: to go on as if it were not would tell lies."""
+    return UsageError(f"cannot read {here(path)}: {error.strerror or error}; make it readable, or move it away")
 
 
 def may_be_file(path: str) -> bool:
@@ -174,6 +199,16 @@ def read_whole(path: str, most: int = MAX_BYTES) -> bytes:
     return data
 
 
+def read_if_there(path: str, most: int) -> bytes | None:
+    """The bytes of a regular file; None where there is none, or more than `most`. Raises UsageError if unreadable."""
+    try:
+        return read_limited(path, most)
+    except OSError as error:
+        if is_absence(error):
+            return None
+        raise cannot_read(path, error) from None
+
+
 def read_bytes(path: str) -> tuple[bytes, str]:
     """Read a SKILL.md: (its bytes, one more than `MAX_BYTES` at most, "" or the defect that made it unreadable)."""
     try:
@@ -215,6 +250,20 @@ def read_small(path: str) -> bytes | None:
         return None
 
 
+def make_folder(folder: str) -> None:
+    """Make a folder and those above it, as far as they are missing. Raises OSError.
+
+    os.makedirs says of a folder that it cannot look at that it exists, and is none.
+    """
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except FileExistsError:
+        with suppress(FileNotFoundError):  # a link that leads nowhere
+            if stat.S_ISDIR(os.stat(folder).st_mode):
+                return
+        raise
+
+
 def write_text(path: str, text: str) -> None:
     """Replace a file by this text (UTF-8, line endings as given). Raises UsageError if that fails."""
     write_bytes(path, text.encode("utf-8", "surrogateescape"))
@@ -232,7 +281,7 @@ def write_bytes(path: str, data: bytes | Iterable[bytes]) -> None:
             with os.fdopen(_open_stream(path), "wb") as file:
                 file.writelines([data] if isinstance(data, bytes) else data)
         else:
-            os.makedirs(folder, exist_ok=True)
+            make_folder(folder)
             replace_file(path, data)
     except FileExistsError as error:
         raise UsageError(f"cannot write {path}: {folder} is no folder") from error

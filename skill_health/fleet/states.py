@@ -142,8 +142,8 @@ def read_runs(reports: str, most: int) -> tuple[tuple[FleetLine, ...], tuple[str
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
     tail = HistoryTail(reports, HISTORY, FleetLine, {"schema": FleetLine.ID}, lambda _: True)
     lines = tuple(reversed(list(islice(tail, most))))
-    if tail.unreadable:
-        raise UsageError(tail.unreadable.replace(HISTORY, path))
+    if tail.too_long:
+        raise UsageError(tail.too_long.replace(HISTORY, path))
     return lines, tail.problems
 
 
