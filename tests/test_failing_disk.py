@@ -327,3 +327,52 @@ def test_a_badge_of_sound_records_is_made(
     for what in ("routing", "effect", "verdict"):
         code, _, written = tell(f"badge --what {what}", capsys)
         assert code == 0 and written != OLD
+
+
+FLEET = '[[repository]]\nname = "fruit"\npath = "skills"\n'
+LOOKS = [
+    ("reports/router", "listdir", "router report", 2),
+    ("reports/router", "listdir", "router sweep --changed --models lexical:overlap skills", 2),
+    (f"reports/router/{page_made.ROUTER_RUN}/manifest.json", "open", "router report", 2),
+    (f"reports/router/{page_made.ROUTER_RUN}/check.json", "stat", "router report", 2),
+    ("reports", "stat", "daily skills", 2),
+    ("skills", "stat", "fleet fleet.toml --reports ../fleet --no-page", 3),
+]
+
+
+@pytest.mark.parametrize(("place", "call", "words", "code"), LOOKS)
+def test_a_look_that_failed_is_not_told_as_absence(
+    place: str,
+    call: str,
+    words: str,
+    code: int,
+    reported: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    root = tmp_path / "root"
+    shutil.copytree(reported, root)
+    (root / "fleet.toml").write_text(FLEET)
+    with (root / "skill-health.toml").open("a") as file:
+        file.write("[daily]\nrisk = false\n")
+    monkeypatch.chdir(root)
+    disk = BadDisk(place, 1, once=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, partial(disk.look, getattr(os, call)))
+        found = main(words.split())
+    said = "".join(capsys.readouterr())
+    assert found == code and f"cannot read {place}: {os.strerror(errno.EIO)}" in said.replace(f"{root}/", ""), said
+
+
+def test_delta_tells_prompts_that_it_cannot_read(
+    reported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / "root"
+    shutil.copytree(reported, root)
+    monkeypatch.chdir(root)
+    path = root / "skills/skill-0/SKILL.md"
+    path.write_text(path.read_text().replace("Sorts plums", "Sorts all plums"))
+    (root / "registries/prompts.jsonl").write_text("\x00garbage\n")
+    assert main("delta HEAD --format md".split()) == 0
+    assert "registries/prompts.jsonl" in capsys.readouterr().out

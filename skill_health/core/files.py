@@ -81,14 +81,30 @@ def has_entry(path: str) -> bool:
     return True
 
 
+def is_folder(path: str) -> bool:
+    """Whether a path leads to a folder. Raises UsageError where the system does not tell."""
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except ValueError:
+        return False
+    except OSError as error:
+        if is_absence(error):
+            return False
+        raise cannot_read(path, error) from None
+
+
 def is_absence(error: OSError) -> bool:
     """Whether a failure says that nothing is there, and not that it cannot be looked at."""
     return error.errno in _NOTHING_THERE
 
 
-def cannot_read(path: str, error: OSError) -> UsageError:
-    """The error for what is there, or may be, and cannot be read: to go on as if it were not would tell lies."""
-    return UsageError(f"cannot read {here(path)}: {error.strerror or error}; make it readable, or move it away")
+class UnreadableError(UsageError):
+    """Something is there, or may be, and cannot be read: to go on as if it were not would tell lies."""
+
+
+def cannot_read(path: str, error: OSError) -> UnreadableError:
+    """The error for a path that is not known to lead nowhere."""
+    return UnreadableError(f"cannot read {here(path)}: {error.strerror or error}; make it readable, or move it away")
 
 
 def may_be_file(path: str) -> bool:
@@ -251,17 +267,15 @@ def read_small(path: str) -> bytes | None:
 
 
 def make_folder(folder: str) -> None:
-    """Make a folder and those above it, as far as they are missing. Raises OSError.
+    """Make a folder and those above it, as far as they are missing. Raises OSError, or UsageError as `is_folder`.
 
     os.makedirs says of a folder that it cannot look at that it exists, and is none.
     """
     try:
         os.makedirs(folder, exist_ok=True)
     except FileExistsError:
-        with suppress(FileNotFoundError):  # a link that leads nowhere
-            if stat.S_ISDIR(os.stat(folder).st_mode):
-                return
-        raise
+        if not is_folder(folder):
+            raise
 
 
 def write_text(path: str, text: str) -> None:

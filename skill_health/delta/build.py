@@ -39,6 +39,7 @@ from skill_health.lint.pipeline import configure
 from skill_health.router.compare.comparable import changed_skills
 from skill_health.router.hook import base_of, prompts_of_both, repository_of
 from skill_health.router.hook import effect as edit_effect
+from skill_health.router.inputs import NoPromptsError
 from skill_health.router.listing import catalogue, collection_at
 from skill_health.router.records import Catalogue
 from skill_health.rules._api import Finding
@@ -112,6 +113,8 @@ def compare_states(request: DeltaRequest) -> DeltaReport:
         unread = "descriptions have changed, and there are no labelled prompts to route over both states"
         try:
             prompts = prompts_of_both(then.listed, now.listed, discovery, config, request.prompts)
+        except NoPromptsError as error:
+            prompts, unread = (), f"routing is not compared: {'; '.join(error.notes)}" if error.notes else unread
         except UsageError as error:
             # A label may be clear in one state only, as where a branch adds a skill of the same name.
             if request.prompts:
