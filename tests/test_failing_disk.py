@@ -261,6 +261,7 @@ OLD = '<svg xmlns="http://www.w3.org/2000/svg"/>'
 def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A collection with reports, in git."""
     root = page_made.make(tmp_path_factory.mktemp("reported"))
+    (root / ".gitignore").write_text("reports/\n")
     for git in (["init", "--quiet"], ["add", "skills"], ["commit", "--quiet", "--message", "one"]):
         subprocess.run(["git", *git], cwd=root, check=True)
     with (root / "skills/skill-0/SKILL.md").open("a") as file:
