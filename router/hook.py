@@ -23,7 +23,7 @@ from skill_health.discovery.changes import list_changes
 from skill_health.discovery.corpus import Discovery, discover
 from skill_health.discovery.hosts import hosts
 from skill_health.documents.router_comparison import ComparedSkill
-from skill_health.router.inputs import NoPromptsError, catalogue_at, prompts_beside
+from skill_health.router.inputs import catalogue_at, prompts_beside
 from skill_health.router.listing import catalogue
 from skill_health.router.prompts._api import known_skills
 from skill_health.router.prompts._load import load_prompts, refuse_bad_records
@@ -165,7 +165,7 @@ def prompts_of_both(
 ) -> tuple[Prompt, ...]:
     """The prompts as `load_inputs` finds them. One whose skill has gone is a prompt still: it finds it no longer.
 
-    There may be none, unless files are named. Raises UsageError for records that are no prompts, as every run refuses
+    Raises NoPromptsError where there are none, and UsageError for records that are no prompts, as every run refuses
     them: what a broken one expects is not known.
     """
     there = {name for skill in (*new.shown, *new.omitted) for name in (skill.name, *skill.aliases)}
@@ -175,14 +175,9 @@ def prompts_of_both(
         if skill.name not in there
     )
     known = known_skills(Catalogue((*gone, *new.shown), omitted=new.omitted))
-    try:
-        found = (
-            load_prompts(prompt_files, known, discovery.root)
-            if prompt_files
-            else prompts_beside(discovery, config, known)
-        )
-    except NoPromptsError:
-        return ()
+    found = (
+        load_prompts(prompt_files, known, discovery.root) if prompt_files else prompts_beside(discovery, config, known)
+    )
     refuse_bad_records(found.problems, None)
     return found.prompts
 

@@ -179,12 +179,17 @@ def with_namesakes(config: Config, namesakes: str | None) -> Config:
 
 
 class NoPromptsError(UsageError):
-    """No file in the collection holds prompts."""
+    """No file in the collection holds prompts; `notes` name those that might have."""
+
+    def __init__(self, message: str, notes: tuple[str, ...] = ()) -> None:
+        super().__init__("; ".join((message, *notes)))
+        self.notes = notes
 
 
 def prompts_beside(discovery: Discovery, config: Config, known: Known) -> LoadedPrompts:
     """The prompts of the first source that has any. Raises NoPromptsError."""
     sources = config.sources._replace(claims=(), mechanisms=(), tasks=())
+    notes: list[str] = []
     for kind in ("prompts", "activation"):
         only = sources._replace(**{other: () for other in ("prompts", "activation") if other != kind})
         # Whoever configured a file meant it; one that only has a default name may hold labels in any format, or none.
@@ -193,6 +198,7 @@ def prompts_beside(discovery: Discovery, config: Config, known: Known) -> Loaded
         loaded = read_prompts([PromptFile(f.path, f.raw, problem=f.problem, named=configured) for f in files], known)
         if loaded.prompts or loaded.problems:
             return loaded
+        notes += loaded.notes
     for patterns in (TRIGGERS, EVALS):
         paths = matching((f"{e.folder}/{name}".lstrip("/") for e in discovery.entries for name in e.files), patterns)
         full = sorted({os.path.join(discovery.root, path) for path in paths})
@@ -203,7 +209,8 @@ def prompts_beside(discovery: Discovery, config: Config, known: Known) -> Loaded
     looked = ", ".join(SourceGlobs().prompts[:2])
     raise NoPromptsError(
         f"no prompts for {discovery.root}: looked for {looked}, activation cases and trigger queries beside the skills; "
-        "name a file with --prompts, or draft some with `skill-health draft prompts`"
+        "name a file with --prompts, or draft some with `skill-health draft prompts`",
+        tuple(notes),
     )
 
 

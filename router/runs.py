@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from skill_health.bench.journal import Key, read_lines
 from skill_health.bench.run_folder import Kind, Record, load_manifest_record, load_result_records
-from skill_health.core.files import read_small
+from skill_health.core.files import MAX_BYTES, read_if_there
 from skill_health.documents._record import convert_record, decode_record, record_values
 from skill_health.documents.router_check import InstrumentRecord
 from skill_health.documents.router_manifest import RouterManifest
@@ -66,8 +66,8 @@ def load_manifest(folder: str) -> RouterManifest:
 
 
 def read_check(folder: str) -> InstrumentRecord | None:
-    """What the instrument check of a run found; None where there is no sound record of it."""
-    data = read_small(os.path.join(folder, CHECK))
+    """What the instrument check of a run found; None without a sound record. Raises UsageError if unreadable."""
+    data = read_if_there(os.path.join(folder, CHECK), MAX_BYTES)
     try:
         return None if data is None else decode_record(data, InstrumentRecord)
     except ValueError:

@@ -168,7 +168,7 @@ def test_the_last_rated_run_is_read_back(days: list[dict[str, Any]], tmp_path_fa
     keep(folder, *runs, replace(daily_run(20), skills={}))
     with (folder / "skill-health-history.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"risk": [torn\n{"risk": 1}\n')
-    assert read_last_rated(str(folder)) == runs[-1]
+    assert read_last_rated(str(folder)) == (runs[-1], ())
 
 
 def keep(folder: Path, *runs: DailyRun) -> None:
@@ -181,17 +181,31 @@ def keep(folder: Path, *runs: DailyRun) -> None:
 
 
 def test_histories_without_risks_are_read_on(tmp_path: Path) -> None:
-    assert read_last_rated(str(tmp_path)) is None
+    assert read_last_rated(str(tmp_path)) == (None, ())
     line, _ = pack_run(day(1, {"a": None}, None), None)
     told = record_values(line)
     assert "risk" not in told  # as early versions wrote it
     keep(tmp_path, day(1, {"a": None}, None))
-    assert read_last_rated(str(tmp_path)) is None
+    assert read_last_rated(str(tmp_path)) == (None, ())
     assert isinstance(line, DailyLine) and line.risk is None
     (tmp_path / "skill-health-states.jsonl").write_text("")
     keep(tmp_path, day(2, {"a": risk(0.5)}))
     (tmp_path / "skill-health-states.jsonl").write_text("")
-    assert read_last_rated(str(tmp_path)) is None
+    found, (note,) = read_last_rated(str(tmp_path))
+    assert found is None and "skill-health-states.jsonl" in note
+
+
+@pytest.mark.parametrize("name", ["skill-health-history.jsonl", "skill-health-states.jsonl"])
+def test_risks_that_are_lost_are_told(name: str, tmp_path: Path) -> None:
+    keep(tmp_path, day(1, {"a": risk(0.5)}))
+    for text in ("", "garbage\n"):
+        (tmp_path / name).write_text(text)
+        found, (note,) = read_last_rated(str(tmp_path))
+        assert found is None and name in note
+    (tmp_path / name).unlink()
+    (tmp_path / name).mkdir()
+    with pytest.raises(UsageError, match=name):
+        read_last_rated(str(tmp_path))
 
 
 def key_of(root: Path, config: Config = DEFAULTS, names: Mapping[str, tuple[str, ...]] | None = None) -> str:

@@ -138,12 +138,11 @@ def test_what_is_not_known_is_not_made_up(tmp_path: Path, value: float | None) -
     assert (only.top1, only.coverage, only.trusted, only.changed) == (value, None, None, None)
 
 
-def test_a_history_that_cannot_be_read_costs_one_note(collection: Path, run: Run) -> None:
+def test_a_history_that_cannot_be_read_is_not_taken_for_none(collection: Path, run: Run) -> None:
     (collection / "reports" / HISTORY).mkdir(parents=True)
     done = run("daily", DAY, "--format", "json")
-    assert (done.returncode, done.stderr.splitlines()[0][:8]) == (0, "written:")
-    assert routed(done) == {"models": [], "problems": [f"cannot read {HISTORY}: Is a directory"]}
-    assert f"Note: cannot read {HISTORY}: Is a directory." in run("daily", DAY).stdout
+    assert (done.returncode, done.stdout) == (2, "") and HISTORY in done.stderr
+    assert len(list((collection / "reports").iterdir())) == 1
 
 
 @pytest.mark.parametrize(
@@ -152,11 +151,11 @@ def test_a_history_that_cannot_be_read_costs_one_note(collection: Path, run: Run
      '{"catalogue": [{"name": [], "description": ""}]}', '{"catalogue": [{"name": "a", "description": null}]}',
      "[" * 100_000],
 )  # fmt: skip
-def test_a_manifest_that_does_not_tell_says_nothing(tmp_path: Path, write: Write, text: str) -> None:
-    put(tmp_path, lines(line()))
+def test_a_model_whose_manifest_is_damaged_is_not_taken_for_current(tmp_path: Path, write: Write, text: str) -> None:
+    put(tmp_path, lines(line(run_id="older"), line()))
     write({MANIFEST: text})
     found = read(tmp_path, {"a": "Sorts."})
-    assert [each.changed for each in found.models] == [None]
+    assert (found.models, found.problems) == ((), (found.lost,)) and MANIFEST.removeprefix("reports/") in found.lost
 
 
 def facts(texts: Mapping[str, tuple[str, str]]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from records_made import effect_line as line
 from records_made import number, router_line
 
 from skill_health.core import validation
+from skill_health.core.errors import UsageError
 from skill_health.daily.drift_report import EFFECT_TITLE
 from skill_health.documents.effect_history import HISTORY, Effects, read_effects
 from skill_health.documents.router_history import HISTORY as ROUTER_HISTORY
@@ -158,9 +159,10 @@ def test_no_value_of_any_field_can_stop_it(tmp_path_factory: pytest.TempPathFact
     assert any(each.skill == "pears" for each in found.lines)
 
 
-def test_a_history_that_cannot_be_read_costs_one_note(tmp_path: Path) -> None:
+def test_a_history_that_cannot_be_read_is_not_taken_for_none(tmp_path: Path) -> None:
     (tmp_path / "reports" / HISTORY).mkdir(parents=True)
-    assert read(tmp_path).problems == (f"cannot read {HISTORY}: Is a directory",)
+    with pytest.raises(UsageError, match=HISTORY):
+        read(tmp_path)
 
 
 @pytest.fixture
@@ -183,7 +185,7 @@ def test_daily_shows_it_in_every_format(collection: Path, run: Run) -> None:
     )  # fmt: skip
     put(collection, line(None, verdict="not testable", delta=number(None, None, None)), line(), simulated, "{")
     done = run("daily", DAY)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
     assert f"{EFFECT_TITLE} (3)\n" in done.stdout
     assert re.search(
         r"  plums, loop:maker:m: helps, \+20\.0 \[\+5\.0, \+35\.0\] points, 8 tasks, 47 of 48 trials scored, 2026-11-20, run run-1\n"

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import page_made
 import pytest
 
 from skill_health.bench.journal import MANIFEST, create
@@ -177,15 +178,15 @@ CASES = [
 class BadDisk:
     """Looks at one path; one of them fails, or that and all later ones."""
 
-    def __init__(self, path: str, failing: int, once: bool) -> None:
-        self.path, self.looks = os.path.abspath(path), 0
+    def __init__(self, path: str, failing: int, once: bool, error: int = errno.EIO) -> None:
+        self.path, self.looks, self.error = os.path.abspath(path), 0, error
         self.failing, self.once = failing, once
 
     def look(self, real: Callable[..., Any], place: Any, *rest: Any, **more: Any) -> Any:
         if not isinstance(place, int) and os.path.abspath(os.fsdecode(place)) == self.path:
             self.looks += 1
             if self.looks == self.failing or (self.looks > self.failing and not self.once):
-                raise OSError(errno.EIO, os.strerror(errno.EIO), place)
+                raise OSError(self.error, os.strerror(self.error), place)
         return real(place, *rest, **more)
 
 
@@ -357,3 +358,136 @@ def test_a_commit_that_cannot_be_read_is_not_taken_for_none(
         commit = reference.read_text().strip()
         (tmp_path / ".git/objects" / commit[:2] / commit[2:]).unlink()
     assert main(["lint", "--staged", "--fail-on", "never"]) == 2
+
+
+RECORDS = {
+    "router-history.jsonl": ["badge --what routing", "badge --what verdict", "status", "report --format md", "delta HEAD"],
+    f"router/{page_made.ROUTER_RUN}/manifest.json": ["badge --what routing", "status", "report --format md", "delta HEAD"],
+    f"router/{page_made.ROUTER_RUN}/report.json": ["badge --what routing", "status"],
+    "effectiveness-history.jsonl": ["badge --what effect", "badge --what verdict", "status", "delta HEAD"],
+    "skill-health-history.jsonl": ["status", "report --format md"],
+}  # fmt: skip
+"""What each command reads of the reports of earlier runs."""
+OLD = '<svg xmlns="http://www.w3.org/2000/svg"/>'
+
+
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A collection with reports, in git."""
+    root = page_made.make(tmp_path_factory.mktemp("reported"))
+    (root / ".gitignore").write_text("reports/\n")
+    for git in (["init", "--quiet"], ["add", "skills"], ["commit", "--quiet", "--message", "one"]):
+        subprocess.run(["git", *git], cwd=root, check=True)
+    with (root / "skills/skill-0/SKILL.md").open("a") as file:
+        file.write("Sort them.\n")
+    return root
+
+
+def tell(words: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    """The exit code of a command, what it says, and what it wrote to a file before which something stood there."""
+    output = Path("out.svg")
+    output.write_text(OLD)
+    more = ["--output", str(output)] if words.startswith("badge") else []
+    code = main([*words.split(), "--reports", "reports", *more])
+    assert words.startswith("badge") or output.read_text() == OLD
+    return code, "".join(capsys.readouterr()), output.read_text()
+
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.EACCES, errno.ESTALE, errno.ELOOP], ids=errno.errorcode.get)
+@pytest.mark.parametrize(("file", "words"), [(file, words) for file, found in RECORDS.items() for words in found])
+def test_a_record_that_cannot_be_read_is_not_taken_for_none(
+    file: str,
+    words: str,
+    error: int,
+    reported: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(reported)
+    disk = BadDisk(f"reports/{file}", 1, once=False, error=error)
+    with monkeypatch.context() as patch:
+        for name in ("open", "stat", "lstat"):
+            patch.setattr(os, name, partial(disk.look, getattr(os, name)))
+        code, said, written = tell(words, capsys)
+    assert code == 2 and f"reports/{file}" in said and os.strerror(error) in said and written == OLD, said
+
+
+@pytest.mark.parametrize("damage", ["", "\x00garbage\n"], ids=["emptied", "garbage"])
+@pytest.mark.parametrize(("file", "words"), [(file, words) for file, found in RECORDS.items() for words in found])
+def test_a_record_that_is_damaged_is_told(
+    file: str,
+    words: str,
+    damage: str,
+    reported: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(reported)
+    path = reported / "reports" / file
+    before = path.read_bytes()
+    path.write_text(damage)
+    try:
+        code, said, written = tell(words, capsys)
+    finally:
+        path.write_bytes(before)
+    plain = " ".join(said.replace("\\", "").split())
+    assert (Path(file).name if Path(file).name != "report.json" else f"report of {page_made.ROUTER_RUN}") in plain, said
+    assert (code, written) == (2 if words.startswith("badge") else 0, OLD)
+
+
+def test_a_badge_of_sound_records_is_made(
+    reported: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(reported)
+    for what in ("routing", "effect", "verdict"):
+        code, _, written = tell(f"badge --what {what}", capsys)
+        assert code == 0 and written != OLD
+
+
+FLEET = '[[repository]]\nname = "fruit"\npath = "skills"\n'
+LOOKS = [
+    ("reports/router", "listdir", "router report", 2),
+    ("reports/router", "listdir", "router sweep --changed --models lexical:overlap skills", 2),
+    (f"reports/router/{page_made.ROUTER_RUN}/manifest.json", "open", "router report", 2),
+    (f"reports/router/{page_made.ROUTER_RUN}/check.json", "stat", "router report", 2),
+    ("reports", "stat", "daily skills", 2),
+    ("skills", "stat", "fleet fleet.toml --reports ../fleet --no-page", 3),
+]
+
+
+@pytest.mark.parametrize(("place", "call", "words", "code"), LOOKS)
+def test_a_look_that_failed_is_not_told_as_absence(
+    place: str,
+    call: str,
+    words: str,
+    code: int,
+    reported: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    root = tmp_path / "root"
+    shutil.copytree(reported, root)
+    (root / "fleet.toml").write_text(FLEET)
+    with (root / "skill-health.toml").open("a") as file:
+        file.write("[daily]\nrisk = false\n")
+    monkeypatch.chdir(root)
+    disk = BadDisk(place, 1, once=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, partial(disk.look, getattr(os, call)))
+        found = main(words.split())
+    said = "".join(capsys.readouterr())
+    assert found == code and f"cannot read {place}: {os.strerror(errno.EIO)}" in said.replace(f"{root}/", ""), said
+
+
+def test_delta_tells_prompts_that_it_cannot_read(
+    reported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / "root"
+    shutil.copytree(reported, root)
+    monkeypatch.chdir(root)
+    path = root / "skills/skill-0/SKILL.md"
+    path.write_text(path.read_text().replace("Sorts plums", "Sorts all plums"))
+    (root / "registries/prompts.jsonl").write_text("\x00garbage\n")
+    assert main("delta HEAD --format md".split()) == 0
+    assert "registries/prompts.jsonl" in capsys.readouterr().out

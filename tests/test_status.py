@@ -317,7 +317,7 @@ def test_a_report_that_does_not_tell_costs_one_note(write: Write, text: str) -> 
     assert found is not None
     assert [each.model for each in found.models] == ["lexical:bm25"]
     assert found.of("plums") == ()
-    assert found.problems == ("the report of run-1 is not there or cannot be read: lexical:bm25 by skill is not known",)
+    assert len(found.problems) == 1 and found.lost in found.problems[0] and "run-1 is damaged" in found.lost
 
 
 def test_runs_over_another_collection_say_nothing_of_this_one(write: Write) -> None:

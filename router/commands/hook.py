@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import click
 
 from skill_health.bench.command_line import listed
 from skill_health.core.errors import CLEAN, FINDINGS
 from skill_health.router.commands._options import namesakes_options
+
+if TYPE_CHECKING:
+    from skill_health.router.records import Prompt
 
 
 @click.command(short_help="Before a commit: does every prompt still find its skill?")
@@ -41,7 +46,7 @@ def command(
     """
     from skill_health.lint.pipeline import configure
     from skill_health.router.hook import base_of, is_touched, repository_of
-    from skill_health.router.inputs import with_namesakes
+    from skill_health.router.inputs import NoPromptsError, with_namesakes
 
     root, config = configure(files or (os.curdir,), config_file, {})
     config = with_namesakes(config, namesakes)
@@ -64,7 +69,9 @@ def command(
     changed = changed_skills(old.shown, new.shown)
     if not changed:
         return CLEAN
-    prompts = prompts_of_both(old, new, discovery, config, prompt_files)
+    prompts: tuple[Prompt, ...] = ()
+    with suppress(NoPromptsError):
+        prompts = prompts_of_both(old, new, discovery, config, prompt_files)
     if not prompts:
         click.echo(f"no labelled prompts for {clean(root)}: nothing to check")
         return CLEAN

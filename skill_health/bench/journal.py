@@ -14,7 +14,15 @@ from skill_health.bench import durable
 from skill_health.bench.durable import locked, read_objects
 from skill_health.bench.redact import redacted
 from skill_health.core.errors import AbortedError, UsageError
-from skill_health.core.files import is_there, read_each_line, read_whole, sync_folder
+from skill_health.core.files import (
+    cannot_read,
+    is_folder,
+    is_there,
+    make_folder,
+    read_each_line,
+    read_whole,
+    sync_folder,
+)
 from skill_health.core.strict_json import JsonProblem, parse_object
 
 MANIFEST, ATTEMPTS, RESULTS = "manifest.json", "attempts.jsonl", "results.jsonl"
@@ -71,7 +79,7 @@ def read_manifest(folder: str) -> dict[str, Any]:
     except FileNotFoundError:
         raise UsageError(f"{folder} is no run: it has no {MANIFEST}") from None
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+        raise cannot_read(path, error) from error
     except (UnicodeDecodeError, JsonProblem) as problem:
         raise UsageError(f"{path} is damaged ({problem}): restore it, or start a new run") from None
 
@@ -182,7 +190,7 @@ class Journal:
 
     def _open(self, prepare: Callable[[], None]) -> None:
         try:
-            os.makedirs(self.folder, exist_ok=True)
+            make_folder(self.folder)
             self._stack.enter_context(locked(self.folder))
             prepare()
             for name in (ATTEMPTS, RESULTS):
@@ -345,7 +353,7 @@ def resume(
             lines = "".join(durable.to_json(record) + "\n" for record in journal.results.values())
             durable.replace(os.path.join(folder, RESULTS), lines.encode("utf-8", "backslashreplace"))
 
-    if not os.path.isdir(folder):
+    if not is_folder(folder):
         raise UsageError(f"there is no run {folder}")
     journal._open(prepare)
     return journal

@@ -28,7 +28,16 @@ from skill_health.bench.manifest import differences, identity
 from skill_health.bench.redact import redacted
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import SkillHealthError, UsageError
-from skill_health.core.files import here, is_there, may_be_file, open_binary, sync_folder
+from skill_health.core.files import (
+    UnreadableError,
+    cannot_read,
+    here,
+    is_absence,
+    is_there,
+    may_be_file,
+    open_binary,
+    sync_folder,
+)
 from skill_health.core.validation import problems
 from skill_health.discovery.changes import Revision, read_revision
 from skill_health.discovery.roots import stay_inside
@@ -285,14 +294,20 @@ def find_run(name: str, reports: str, kind: str) -> str:
 
 
 def run_ids(reports: str, kind: str) -> Iterator[str]:
-    """The ids of the runs in a folder of reports, in descending order of their names, which begin with their time."""
+    """The ids of the runs in a folder of reports, in descending order of their names, which begin with their time.
+
+    Raises UsageError where it cannot be known which there are.
+    """
+    runs = runs_folder(reports, kind)
     try:
-        names = sorted(os.listdir(runs_folder(reports, kind)), reverse=True)
-    except OSError:
-        return
+        names = sorted(os.listdir(runs), reverse=True)
+    except OSError as error:
+        if is_absence(error):
+            return
+        raise cannot_read(runs, error) from None
     for name in names:
         # What a killed process was about to put there begins with a dot.
-        if name[0] != "." and may_be_file(os.path.join(runs_folder(reports, kind), name, MANIFEST)):
+        if name[0] != "." and may_be_file(os.path.join(runs, name, MANIFEST)):
             yield name
 
 
@@ -325,12 +340,15 @@ def load_result_records(folder: str, record: type[RecordType]) -> tuple[RecordTy
 def earlier_runs(reports: str, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The folders and manifests of the runs, latest first, each read on demand.
 
-    Folders without a valid manifest are skipped: a damaged one must not keep a sweep from its baseline.
+    Folders without a valid manifest are skipped: a damaged one must not keep a sweep from its baseline. Raises
+    UsageError for one that cannot be read, which may be the very run that is asked for.
     """
     for name in run_ids(reports, kind):
         folder = os.path.join(runs_folder(reports, kind), name)
         try:
             yield folder, read_checked_manifest(folder, kind)
+        except UnreadableError:
+            raise
         except SkillHealthError:
             continue
 

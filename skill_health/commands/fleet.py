@@ -52,6 +52,7 @@ def command(
     """
     from skill_health.bench.durable import locked
     from skill_health.core.errors import UsageError
+    from skill_health.core.files import make_folder
     from skill_health.documents.fleet_file import FleetGate
     from skill_health.fleet.check import FleetTask
     from skill_health.fleet.load import load_fleet, place_of
@@ -67,7 +68,7 @@ def command(
     task = FleetTask(fleet, file, profile or "", as_of, began, jobs, not no_cache)
     gate = FleetGate(fail_on) if fail_on else fleet.fail_on
     try:
-        os.makedirs(folder, exist_ok=True)
+        make_folder(folder)
     except OSError as error:
         raise UsageError(f"cannot write {folder}: {error.strerror or error}") from None
     with locked(folder):

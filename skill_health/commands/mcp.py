@@ -20,8 +20,10 @@ def command(folder: str, allow_fixes: bool) -> int:
     and apply_fix with --allow-fixes. A path outside of DIR is refused. No model is asked. docs/mcp.md shows the setup
     of agents.
     """
+    from skill_health.core.files import is_folder
+
     require_modules("the MCP server", ("mcp",))
-    if not os.path.isdir(folder):
+    if not is_folder(folder):
         raise UsageError(f"{folder} is no folder")
     # Answers name files as they are called from here.
     os.chdir(folder)

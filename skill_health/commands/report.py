@@ -11,7 +11,7 @@ import click
 
 from skill_health.commands.lint import common_options
 from skill_health.core.errors import CLEAN, UsageError
-from skill_health.core.files import is_there
+from skill_health.core.files import is_folder, is_there
 
 if TYPE_CHECKING:
     from skill_health.page.model import Page
@@ -104,7 +104,7 @@ def _write_site(folder: str, page: Page) -> int:
     _check(os.path.join(folder, PAGE), "html")
     written, rewritten = set(), 0
     for inner in (os.path.join(folder, each) for each in (FOLDER, TRIALS)):
-        if os.path.islink(inner) or (is_there(inner, links=False) and not os.path.isdir(inner)):
+        if os.path.islink(inner) or (is_there(inner, links=False) and not is_folder(inner)):
             raise UsageError(f"cannot write {inner}: it is no folder")
     for name, text in render_site(page):
         place = os.path.join(folder, *name.split("/"))

@@ -44,8 +44,7 @@ def command(
     paths = paths or (".",)
     root, config = configure(paths, config_file, {"profile": profile} if profile else {})
     folder = reports_folder(reports, root, config)
-    rated = read_last_rated(folder)
-    status = read_status(paths, root, config, as_of, folder, jobs, not no_cache, rated)
+    status = read_status(paths, root, config, as_of, folder, jobs, not no_cache, *read_last_rated(folder))
     if format_ == "json":
         from skill_health.status.render import render_records_json as as_json
 

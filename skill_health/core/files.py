@@ -24,6 +24,8 @@ _ABSENT = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLON
 """The failures which say that there can be nothing of this name."""
 _STEADY = _ABSENT | {errno.EACCES, errno.EPERM, errno.EISDIR, errno.EXDEV, errno.EFBIG, errno.ENXIO, errno.ENODEV}
 """Those that will be the same tomorrow; any other, such as that of a disk or a share, says nothing of what is there."""
+_NOTHING_THERE = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG))
+"""Those of them which also say that nothing is hidden behind it, as it is behind links that lead in a circle."""
 _STANDARD = ("/dev/stdin", "/dev/stdout", "/dev/stderr")
 _DESCRIPTORS = ("/dev/fd", "/proc/self/fd")
 
@@ -68,12 +70,49 @@ def is_there(path: str, links: bool = True) -> bool:
     return kind_of(path, links) != "nothing"
 
 
+def has_entry(path: str) -> bool:
+    """Whether a folder has an entry of this name, whatever it is. Raises UsageError where the system does not tell."""
+    try:
+        os.lstat(path)
+    except ValueError:
+        return False
+    except OSError as error:
+        if is_absence(error):
+            return False
+        raise cannot_read(path, error) from None
+    return True
+
+
+def is_folder(path: str) -> bool:
+    """Whether a path leads to a folder. Raises UsageError where the system does not tell."""
+    try:
+        return stat.S_ISDIR(os.stat(path).st_mode)
+    except ValueError:
+        return False
+    except OSError as error:
+        if is_absence(error):
+            return False
+        raise cannot_read(path, error) from None
+
+
+def is_absence(error: OSError) -> bool:
+    """Whether a failure says that nothing is there, and not that it cannot be looked at."""
+    return error.errno in _NOTHING_THERE
+
+
+class UnreadableError(UsageError):
+    """Something is there, or may be, and cannot be read: to go on as if it were not would tell lies."""
+
+
+def cannot_read(path: str, error: OSError) -> UnreadableError:
+    """The error for a path that is not known to lead nowhere."""
+    return UnreadableError(f"cannot read {here(path)}: {error.strerror or error}; make it readable, or move it away")
+
+
 def refuse_failing(path: str, error: OSError) -> None:
     """Raise UsageError if looking at a path failed in a way from which nothing follows about what is there."""
     if error.errno is not None and error.errno not in _STEADY:
-        raise UsageError(
-            f"cannot look at {path}: {error.strerror or error}: look after the disk, or try again"
-        ) from error
+        raise cannot_read(path, error) from error
 
 
 def may_be_file(path: str) -> bool:
@@ -184,6 +223,16 @@ def read_whole(path: str, most: int = MAX_BYTES) -> bytes:
     return data
 
 
+def read_if_there(path: str, most: int) -> bytes | None:
+    """The bytes of a regular file; None where there is none, or more than `most`. Raises UsageError if unreadable."""
+    try:
+        return read_limited(path, most)
+    except OSError as error:
+        if is_absence(error):
+            return None
+        raise cannot_read(path, error) from None
+
+
 def read_bytes(path: str) -> tuple[bytes, str]:
     """Read a SKILL.md: (its bytes, one more than `MAX_BYTES` at most, "" or the defect that made it unreadable)."""
     try:
@@ -225,6 +274,18 @@ def read_small(path: str) -> bytes | None:
         return None
 
 
+def make_folder(folder: str) -> None:
+    """Make a folder and those above it, as far as they are missing. Raises OSError, or UsageError as `is_folder`.
+
+    os.makedirs says of a folder that it cannot look at that it exists, and is none.
+    """
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except FileExistsError:
+        if not is_folder(folder):
+            raise
+
+
 def write_text(path: str, text: str) -> None:
     """Replace a file by this text (UTF-8, line endings as given). Raises UsageError if that fails."""
     write_bytes(path, text.encode("utf-8", "surrogateescape"))
@@ -242,7 +303,7 @@ def write_bytes(path: str, data: bytes | Iterable[bytes]) -> None:
             with os.fdopen(_open_stream(path), "wb") as file:
                 file.writelines([data] if isinstance(data, bytes) else data)
         else:
-            os.makedirs(folder, exist_ok=True)
+            make_folder(folder)
             replace_file(path, data)
     except FileExistsError as error:
         raise UsageError(f"cannot write {path}: {folder} is no folder") from error

@@ -16,7 +16,7 @@ from io import FileIO
 from typing import Any, BinaryIO
 
 from skill_health.core.errors import UsageError
-from skill_health.core.files import open_binary, open_to_write, replace_file, sync_folder
+from skill_health.core.files import cannot_read, make_folder, open_binary, open_to_write, replace_file, sync_folder
 
 _BLOCK = 1 << 20
 _LONGEST = 64 << 20
@@ -31,7 +31,7 @@ def append_history(path: str, record: dict[str, Any]) -> None:
     line = json.dumps(record, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
     folder = os.path.dirname(os.path.abspath(path))
     try:
-        os.makedirs(folder, exist_ok=True)
+        make_folder(folder)
         with _locked(folder):
             replace_file(path, _with_line(path, line.encode("utf-8", "surrogatepass")), durable=True)
     except OSError as error:
@@ -56,7 +56,7 @@ def append_lines(path: str, lines: bytes) -> None:
     """
     folder = os.path.dirname(os.path.abspath(path))
     try:
-        os.makedirs(folder, exist_ok=True)
+        make_folder(folder)
         with _locked(folder), os.fdopen(open_to_write(path, os.O_RDWR | os.O_APPEND), "r+b", buffering=0) as file:
             _append(file, lines)
         sync_folder(folder)
@@ -113,10 +113,10 @@ def read_backwards(path: str, block: int = _BLOCK) -> Iterator[tuple[int, bytes]
     try:
         with open_binary(path) as file:
             yield from _backwards(file, block)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+        raise cannot_read(path, error) from error
 
 
 def _backwards(file: BinaryIO, block: int) -> Iterator[tuple[int, bytes]]:

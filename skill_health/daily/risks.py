@@ -5,20 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from skill_health.config.settings import Daily
 from skill_health.core.errors import UsageError
-from skill_health.core.history import read_backwards
+from skill_health.core.files import is_there
+from skill_health.core.history import LineTooLongError, read_backwards
 from skill_health.core.strict_json import escape_surrogates
 from skill_health.daily.earlier import HISTORY
 from skill_health.daily.states import STATES, decode_line, read_states, unpack_run
+from skill_health.documents._record import OpenRecord, decode_record
 from skill_health.documents.daily_line import DailyLine
 from skill_health.documents.daily_run import DailyAlike, DailyRisk, DailyRun, DailySkill, RiskBasis
 from skill_health.documents.drift_report import RenamedSkill, RiskChange, RiskMove
 from skill_health.documents.router_risk import RatedRisk, RiskReport
 from skill_health.status.risks import validation_of
+from skill_health.text.numbers import count
 
 _NAME_CHARS = 200
 _MOST_LINES = 1_000
@@ -128,29 +133,42 @@ def _move(path: str, old: DailyRisk | None, now: DailyRisk) -> RiskMove:
     )
 
 
-def read_last_rated(folder: str) -> DailyRun | None:
-    """The last daily run in a folder of reports that rated the skills; None where there is none that can be read.
+def read_last_rated(folder: str) -> tuple[DailyRun | None, tuple[str, ...]]:
+    """The last daily run in a folder of reports that rated the skills, and what is damaged where there is none.
 
-    What is wrong with the history is for the daily run to say.
+    Raises UsageError for a file that cannot be read.
     """
+    path, lines, torn = os.path.join(folder, HISTORY), 0, 0
     try:
-        for number, (_, raw) in enumerate(read_backwards(os.path.join(folder, HISTORY))):
-            if number == _MOST_LINES:
-                return None
-            line = _decode(raw) if b'"risk"' in raw else None
-            if line is None or line.risk is None:
-                continue
-            if isinstance(line, DailyRun):
-                return line
-            state = read_states(os.path.join(folder, STATES), [line.state]).get(line.state)
-            return unpack_run(line, state) if state else None
-    except UsageError:
-        return None
-    return None
+        for _, raw in islice(read_backwards(path), _MOST_LINES):
+            lines += 1
+            line = _decode(raw, decode_line) if b'"risk"' in raw else None
+            if line is None:
+                torn += _decode(raw, lambda raw: decode_record(raw, OpenRecord)) is None
+            elif line.risk is not None:
+                return _whole(folder, line)
+    except LineTooLongError as error:
+        return None, (str(error).replace(path, HISTORY),)
+    if not lines and is_there(path):
+        return None, (f"{HISTORY} is empty",)
+    return None, (f"{count(torn, 'line')} of {HISTORY} cannot be read: risks may be lost with that",) if torn else ()
 
 
-def _decode(raw: bytes) -> DailyRun | DailyLine | None:
+def _whole(folder: str, line: DailyRun | DailyLine) -> tuple[DailyRun | None, tuple[str, ...]]:
+    """The run of a line with its skills, or why it is not to be had."""
+    if isinstance(line, DailyRun):
+        return line, ()
+    state = read_states(os.path.join(folder, STATES), [line.state]).get(line.state)
+    if state is None:
+        return None, (f"the skills of the run of {line.time} cannot be read from {STATES}: their risks are not shown",)
+    return unpack_run(line, state), ()
+
+
+_Kind = TypeVar("_Kind")
+
+
+def _decode(raw: bytes, decode: Callable[[bytes], _Kind]) -> _Kind | None:
     try:
-        return decode_line(raw)
+        return decode(raw)
     except ValueError:
         return None

@@ -39,6 +39,7 @@ from skill_health.lint.pipeline import configure
 from skill_health.router.compare.comparable import changed_skills
 from skill_health.router.hook import base_of, prompts_of_both, repository_of
 from skill_health.router.hook import effect as edit_effect
+from skill_health.router.inputs import NoPromptsError
 from skill_health.router.listing import catalogue, collection_at
 from skill_health.router.records import Catalogue
 from skill_health.rules._api import Finding
@@ -112,6 +113,8 @@ def compare_states(request: DeltaRequest) -> DeltaReport:
         unread = "descriptions have changed, and there are no labelled prompts to route over both states"
         try:
             prompts = prompts_of_both(then.listed, now.listed, discovery, config, request.prompts)
+        except NoPromptsError as error:
+            prompts, unread = (), f"routing is not compared: {'; '.join(error.notes)}" if error.notes else unread
         except UsageError as error:
             # A label may be clear in one state only, as where a branch adds a skill of the same name.
             if request.prompts:
@@ -140,7 +143,8 @@ def compare_states(request: DeltaRequest) -> DeltaReport:
     measured: tuple[DeltaMeasurement, ...] = ()
     reused = 0
     if any(entry.target for entry in discovery.entries):
-        measured, reused = _measurements(request, {skill.path for skill in skills})
+        measured, reused, lost = _measurements(request, {skill.path for skill in skills})
+        notes += lost
     return DeltaReport(
         schema="skill-health/delta/1", version=__version__, since=request.since, base=base,
         head=repository.find_head() or None, skills=skills,
@@ -265,8 +269,8 @@ def _share(right: int, n: int) -> NotedFigure:
     return NotedFigure(value=round(right / n, 6), low=round(low, 6), high=round(high, 6), n=n, clusters=n, note="")
 
 
-def _measurements(request: DeltaRequest, touched: set[str]) -> tuple[tuple[DeltaMeasurement, ...], int]:
-    """Those of the skills that the branch touches, and how many of the others still hold."""
+def _measurements(request: DeltaRequest, touched: set[str]) -> tuple[tuple[DeltaMeasurement, ...], int, list[str]]:
+    """Those of the skills that the branch touches, how many of the others still hold, and what could not be read."""
     status = read_status(
         request.paths, request.root, request.config, request.as_of, request.folder, request.jobs, request.use_cache
     )
@@ -277,7 +281,7 @@ def _measurements(request: DeltaRequest, touched: set[str]) -> tuple[tuple[Delta
         else:
             reused += sum(each.changed is False for each in record.routing.models)
             reused += sum(each.changed is False for each in record.effect.models)
-    return tuple(found), reused
+    return tuple(found), reused, [note for part in (status.routed, status.effects) if part for note in part.problems]
 
 
 def _of_record(record: SkillRecord) -> Iterator[DeltaMeasurement]:

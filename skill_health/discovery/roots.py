@@ -9,7 +9,7 @@ from skill_health.config.load import holds_settings
 from skill_health.config.settings import Config
 from skill_health.core.boundary import git_link, git_top, shared_state, upward
 from skill_health.core.errors import UsageError
-from skill_health.core.files import here, is_there, kind_of
+from skill_health.core.files import cannot_read, here, is_there, kind_of
 from skill_health.discovery.ignores import Patterns, ignored, read_patterns
 from skill_health.discovery.listing import has_skill, is_skill_name
 
@@ -158,7 +158,7 @@ def read_stack(path: str, cut: int) -> tuple[Patterns, ...]:
     try:
         patterns = read_patterns(path, cut=cut)
     except OSError as error:
-        raise UsageError(f"cannot read {path}, which says what is ignored: {error.strerror or error}") from error
+        raise cannot_read(path, error) from error
     return (patterns,) if patterns else ()
 
 

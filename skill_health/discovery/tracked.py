@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 
 from skill_health.core.boundary import git_link, git_top
-from skill_health.core.errors import UsageError
-from skill_health.core.files import is_there, read_limited
+from skill_health.core.files import cannot_read, is_absence, read_limited
 
 _NAME = b"skill.md"
 _MOST = 1 << 28
@@ -46,11 +45,9 @@ def _from_index(top: str) -> list[bytes] | None:
     try:
         data = read_limited(file, _MOST)
     except OSError as error:
-        if is_there(file):
-            raise UsageError(
-                f"cannot read {file}, in which git names what it tracks: {error.strerror or error}"
-            ) from error
-        return []
+        if is_absence(error):
+            return []
+        raise cannot_read(file, error) from error
     if data is None or len(data) < 12 or data[:4] != b"DIRC":
         return None
     version = int.from_bytes(data[4:8])

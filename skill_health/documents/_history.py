@@ -10,8 +10,8 @@ from typing import Any, Generic
 
 import msgspec
 
-from skill_health.core.errors import SkillHealthError
-from skill_health.core.history import read_backwards
+from skill_health.core.files import is_there
+from skill_health.core.history import LineTooLongError, read_backwards
 from skill_health.documents._record import RecordType, decode_record
 
 # Further back nobody looks for a measurement that is still of interest.
@@ -24,8 +24,9 @@ MOST = 10**12
 class HistoryTail(Generic[RecordType]):
     """The lines of a file in a folder of reports, the last one first, as far as they are sound ones of a kind.
 
-    Lines without the `marks` of the kind are another program's or of another version. Going through it never raises;
-    `problems` says afterwards what could not be read.
+    Lines without the `marks` of the kind are another program's or of another version. Going through it raises
+    UsageError for a file that cannot be read, and for nothing that one holds: `problems` says afterwards what was
+    damaged, and `lost` whether that left nothing.
     """
 
     folder: str
@@ -34,16 +35,22 @@ class HistoryTail(Generic[RecordType]):
     marks: Mapping[str, Any]
     is_sound: Callable[[RecordType], bool]
     damaged: int = 0
-    unreadable: str = ""
+    sound: int = 0
+    too_long: str = ""
+    empty: bool = False
 
     def __iter__(self) -> Iterator[RecordType]:
         path = os.path.join(self.folder, self.file)
+        blank = True
         try:
             for _, raw in islice(read_backwards(path), _MOST_LINES):
+                blank = False
                 if (line := self._decode(raw)) is not None:
+                    self.sound += 1
                     yield line
-        except SkillHealthError as error:
-            self.unreadable = str(error).replace(path, self.file)
+        except LineTooLongError as error:
+            self.too_long = str(error).replace(path, self.file)
+        self.empty = blank and not self.too_long and is_there(path)
 
     def _decode(self, raw: bytes) -> RecordType | None:
         try:
@@ -65,7 +72,12 @@ class HistoryTail(Generic[RecordType]):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What could not be read so far."""
+        """What was damaged so far."""
         n = self.damaged
         damaged = f"{n} line{'s' * (n != 1)} of {self.file} {'is' if n == 1 else 'are'} damaged and left out"
-        return tuple(filter(None, [self.unreadable, damaged if n else ""]))
+        return tuple(filter(None, [self.too_long, f"{self.file} is empty" if self.empty else "", damaged if n else ""]))
+
+    @property
+    def lost(self) -> str:
+        """What is damaged where no sound line is left; "" where there is one, or nothing is damaged."""
+        return next(iter(self.problems), "") if not self.sound else ""

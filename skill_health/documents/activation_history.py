@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from skill_health.core.files import is_there
+from skill_health.core.files import has_entry
 from skill_health.documents._history import MOST, HistoryTail
 from skill_health.documents._record import Amount, CommitText, Count, Figure, Name, Record, RunIdText, TimeText
 
@@ -65,10 +65,14 @@ class ActivationHistoryLine(Record, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class ActivationHistory:
-    """What the last run of each agent found. `lines` are the last of each agent and skill, the latest run first."""
+    """What the last run of each agent found. `lines` are the last of each agent and skill, the latest run first.
+
+    `lost` is the damage that left no line.
+    """
 
     lines: tuple[ActivationHistoryLine, ...] = ()
     problems: tuple[str, ...] = ()
+    lost: str = ""
 
     def of_skill(self, skill: str) -> tuple[ActivationHistoryLine, ...]:
         """The lines of one skill, the latest first; simulated agents are among them."""
@@ -76,16 +80,16 @@ class ActivationHistory:
 
 
 def read_activation_history(folder: str) -> ActivationHistory:
-    """The last line of each agent and skill in a folder of reports. Never raises."""
+    """The last line of each agent and skill in a folder of reports. Raises UsageError for an unreadable file."""
     import os
 
-    if not is_there(os.path.join(folder, HISTORY), links=False):
+    if not has_entry(os.path.join(folder, HISTORY)):
         return ActivationHistory()
     tail = HistoryTail(folder, HISTORY, ActivationHistoryLine, {"schema": SCHEMA}, _is_sound)
     last: dict[tuple[str, str | None], ActivationHistoryLine] = {}
     for line in tail:
         last.setdefault((line.model, line.skill), line)
-    return ActivationHistory(tuple(last.values()), tail.problems)
+    return ActivationHistory(tuple(last.values()), tail.problems, tail.lost)
 
 
 def _is_sound(line: ActivationHistoryLine) -> bool:

@@ -2,8 +2,8 @@
 
 The last line of each skill and model stands in other reports: it is read, never computed.
 
-The benchmark is another package, which may not even be installed: its file is taken as any other file, and whatever is
-wrong with it costs a note and not the run.
+The benchmark is another package, which may not even be installed: its file is taken as any other file, and whatever it
+holds costs a note and not the run. One that is there and cannot be read is not taken for absent.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, get_args
 
 from msgspec import Meta
 
-from skill_health.core.files import is_there
+from skill_health.core.files import has_entry
 from skill_health.documents._history import MOST, HistoryTail
 from skill_health.documents._record import (
     Amount,
@@ -181,12 +181,14 @@ class PairRun(NamedTuple):
 class Effects:
     """The last line of each model and skill, by model and then by skill, the collection's first; and the problems.
 
-    `composed` are the runs of each model that tried pairs of skills, the latest first.
+    `composed` are the runs of each model that tried pairs of skills, the latest first. `lost` is the damage that left
+    no line.
     """
 
     lines: tuple[ModelEffect, ...] = ()
     problems: tuple[str, ...] = ()
     composed: tuple[PairRun, ...] = ()
+    lost: str = ""
 
     def of(self, skill: str | None) -> tuple[ModelEffect, ...]:
         """What the models say of a skill, the latest first; those that asked no model come last."""
@@ -205,12 +207,14 @@ def _latest(lines: Iterable[ModelEffect]) -> tuple[ModelEffect, ...]:
 def read_effects(
     folder: str, now: Callable[[], Mapping[str, str | None]], about: Collection[str] = ()
 ) -> Effects | None:
-    """What the history in a folder of reports says; None where there is none. Never raises for what the file holds.
+    """What the history in a folder of reports says; None where there is none.
+
+    Raises UsageError for a file that cannot be read, and for nothing that one holds.
 
     `now` gives the digest of each skill as it would be staged now, by name; it is not called where nothing is to mark.
     Only the skills that `about` names count where it names any, and of collections those with one of them.
     """
-    if not is_there(os.path.join(folder, HISTORY), links=False):
+    if not has_entry(os.path.join(folder, HISTORY)):
         return None
     last: dict[tuple[str, str | None], EffectHistoryLine] = {}
     unmeasured: dict[tuple[str, str | None], EffectHistoryLine] = {}
@@ -233,7 +237,7 @@ def read_effects(
     order = sorted(last, key=lambda key: (key[0], key[1] is not None, key[1] or ""))
     digests = now() if last else {}
     told = tuple(_effect(last[key], digests) for key in order)
-    return Effects(told, lines.problems, tuple(sorted(composed, reverse=True)))
+    return Effects(told, lines.problems, tuple(sorted(composed, reverse=True)), lines.lost)
 
 
 def _is_about(line: EffectHistoryLine, skills: Collection[str]) -> bool:

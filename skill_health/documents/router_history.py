@@ -2,8 +2,8 @@
 
 The last line of each model stands in other reports: it is read, never computed.
 
-The router is another package, which may not even be installed: its file is taken as any other file, and whatever is
-wrong with it costs a note and not the run.
+The router is another package, which may not even be installed: its file is taken as any other file, and whatever it
+holds costs a note and not the run. One that is there and cannot be read is not taken for absent.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from skill_health.core.files import is_there, read_whole
+from skill_health.core.files import has_entry, read_if_there
 from skill_health.documents._history import MOST, HistoryTail
 from skill_health.documents._record import (
     Amount,
@@ -33,6 +33,7 @@ from skill_health.documents._record import (
 
 HISTORY = "router-history.jsonl"
 SCHEMA = "skill-health/router-history/1"
+MANIFEST = "manifest.json"
 _MOST_MANIFEST = 16 << 20
 _MOST_RUNS = 200
 
@@ -204,10 +205,11 @@ class ModelRouting(Record, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class RoutingHistory:
-    """The models by name, and what could not be read."""
+    """The models by name, and what is damaged; `lost` is the damage that models are left out for."""
 
     models: tuple[ModelRouting, ...] = ()
     problems: tuple[str, ...] = ()
+    lost: str = ""
 
 
 def read_routing(folder: str, descriptions: Mapping[str, str], about: Collection[str] = ()) -> RoutingHistory | None:
@@ -215,27 +217,37 @@ def read_routing(folder: str, descriptions: Mapping[str, str], about: Collection
 
     `descriptions` are the skills' as they are now, by name. A run over a sweep's selection stands in only where a
     model has no other, and a run that is known to list none of the skills that `about` names stands in for nothing.
-    Never raises for what the file holds or for a file that cannot be read.
+    A model whose last run has a damaged manifest is left out: whether its figures still hold is not known. Raises
+    UsageError for a file that cannot be read, and for nothing that one holds.
     """
-    if not is_there(os.path.join(folder, HISTORY), links=False):
+    if not has_entry(os.path.join(folder, HISTORY)):
         return None
     whole: dict[str, RouterHistoryLine] = {}
     swept: dict[str, RouterHistoryLine] = {}
     texts: dict[str, dict[str, tuple[str, ...]] | None] = {}
+    damaged: dict[str, str] = {}
     lines = HistoryTail(folder, HISTORY, RouterHistoryLine, {"schema": SCHEMA}, _is_sound)
     for line in lines:
         kept = swept if line.selection == "sweep" else whole
         if line.model in kept:
             continue
         if line.run_id not in texts:
-            texts[line.run_id] = _listed(folder, line.run_id)
+            try:
+                texts[line.run_id] = _listed(folder, line.run_id)
+            except ValueError:
+                texts[line.run_id] = None
+                damaged[line.run_id] = (
+                    f"router/{line.run_id}/{MANIFEST} is damaged: whether what the run measured still holds is not known"
+                )
         listed = texts[line.run_id]
         if not about or listed is None or any(name in listed for name in about):
             kept[line.model] = line
         if len(texts) == _MOST_RUNS:
             break
-    models = tuple(_routing(line, texts[line.run_id], descriptions) for _, line in sorted((swept | whole).items()))
-    return RoutingHistory(models, lines.problems)
+    last = [line for _, line in sorted((swept | whole).items())]
+    models = tuple(_routing(line, texts[line.run_id], descriptions) for line in last if line.run_id not in damaged)
+    wrong = tuple(dict.fromkeys(damaged[line.run_id] for line in last if line.run_id in damaged))
+    return RoutingHistory(models, (*lines.problems, *wrong), lines.lost or next(iter(wrong), ""))
 
 
 def _is_sound(line: RouterHistoryLine) -> bool:
@@ -276,12 +288,11 @@ class _Listing(OpenRecord, frozen=True, kw_only=True):
 
 
 def _listed(folder: str, run: str) -> dict[str, tuple[str, ...]] | None:
-    """The descriptions that a run listed, by name; None where its manifest does not tell."""
-    path = os.path.join(folder, "router", run, "manifest.json")
-    try:
-        manifest = decode_record(read_whole(path, _MOST_MANIFEST), _Listing)
-    except (OSError, ValueError):
+    """The descriptions that a run listed, by name; None without a manifest. Raises ValueError for a damaged one."""
+    raw = read_if_there(os.path.join(folder, "router", run, MANIFEST), _MOST_MANIFEST)
+    if raw is None:
         return None
+    manifest = decode_record(raw, _Listing)
     found: dict[str, tuple[str, ...]] = {}
     for skill in (*manifest.catalogue, *(manifest.omitted or ())):
         found[skill.name] = (*found.get(skill.name, ()), _flat(skill.description))

@@ -15,7 +15,7 @@ from skill_health.bench.durable import locked
 from skill_health.config.load import describe_refused
 from skill_health.core.boundary import Boundary, git_top
 from skill_health.core.errors import SkillHealthError, UsageError
-from skill_health.core.files import blake2b, here
+from skill_health.core.files import blake2b, here, is_folder
 from skill_health.core.strict_json import escape_surrogates
 from skill_health.daily.today import TodayRun, check_today
 from skill_health.discovery.changes import read_revision
@@ -83,7 +83,7 @@ def _check(task: FleetTask, found: FoundRepository, place: str) -> FleetState:
     assert seen is not None
     top = git_top(place) or place
     path = stay_inside(os.path.join(place, listed.folder), place) if listed.folder else place
-    if not os.path.isdir(path):
+    if not is_folder(path):
         raise UsageError(f"there is no folder {listed.folder} in it")
     named = config_of(task.fleet, listed, task.file)
     try:

@@ -11,7 +11,7 @@ from skill_health import __version__
 from skill_health.config.load import users_file
 from skill_health.core.boundary import git_top
 from skill_health.core.errors import AbortedError, SkillHealthError, UsageError
-from skill_health.core.files import blake2b, open_regular, read_whole
+from skill_health.core.files import blake2b, is_folder, open_regular, read_whole
 from skill_health.core.git import read_head_commit
 from skill_health.discovery.roots import exclude_file
 from skill_health.discovery.tracked import tracked_skills
@@ -84,7 +84,7 @@ def _look(found: FoundRepository, fleet: FleetFile, file: str, shared: str, now:
         source = address_source(listed.address, commit)
         return replace(found, commit=commit, seen=SeenRepository(rules=rules, basis=basis, source=source))
     place = os.path.realpath(place_of(file, listed.path))
-    if not os.path.isdir(place):
+    if not is_folder(place):
         raise UsageError(f"there is no folder {listed.path}")
     top = git_top(place)
     commit = read_head_commit(top) if top else ""

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import structs
 
 from skill_health.core.errors import UsageError
-from skill_health.core.files import blake2b, is_there, open_regular, read_limited, replace_file
+from skill_health.core.files import blake2b, is_there, make_folder, open_regular, read_limited, replace_file
 from skill_health.core.history import append_history
 from skill_health.documents._history import HistoryTail
 from skill_health.documents._record import decode_record, record_values
@@ -86,7 +86,7 @@ class StateStore:
         key = _hash(state)
         path = self._path(name, key)
         try:
-            os.makedirs(self.folder, exist_ok=True)
+            make_folder(self.folder)
             replace_file(path, msgspec.json.encode(state, order="sorted"), durable=True)
         except OSError as error:
             raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
@@ -142,8 +142,8 @@ def read_runs(reports: str, most: int) -> tuple[tuple[FleetLine, ...], tuple[str
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
     tail = HistoryTail(reports, HISTORY, FleetLine, {"schema": FleetLine.ID}, lambda _: True)
     lines = tuple(reversed(list(islice(tail, most))))
-    if tail.unreadable:
-        raise UsageError(tail.unreadable.replace(HISTORY, path))
+    if tail.too_long:
+        raise UsageError(tail.too_long.replace(HISTORY, path))
     return lines, tail.problems
 
 

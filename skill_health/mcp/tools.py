@@ -203,5 +203,5 @@ class SkillTools:
         folder = reports_folder(None, root, config)
         if not self._holds(os.path.realpath(folder)) and is_there(folder, links=False):
             raise ToolRefusal("the reports are outside of the folder that this server was started for")
-        rated = read_last_rated(folder)
-        return render_records_markdown(read_status((place,), root, config, date.today(), folder, 1, True, rated))
+        status = read_status((place,), root, config, date.today(), folder, 1, True, *read_last_rated(folder))
+        return render_records_markdown(status)

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from skill_health.core.errors import UsageError
 from skill_health.documents.skill_grades import SkillGrade, count_grades, grade_all, grade_word
 from skill_health.documents.skill_record import RouterRunRecord, SkillRecord, SkillRouted
 from skill_health.page.drawing.theme import BAD, GOOD, UNKNOWN, WARN
@@ -40,7 +41,12 @@ class Badge:
 
 
 def badge(page: Page, what: What, path: str | None = None) -> Badge:
-    """The badge of the collection, or of the skill whose SKILL.md has this path. Raises KeyError for an unknown one."""
+    """The badge of the collection, or of the skill whose SKILL.md has this path. Raises KeyError for an unknown one.
+
+    Raises UsageError where something that the answer rests on is damaged: nobody sees that of a badge.
+    """
+    if why := page.lost.get(what):
+        raise UsageError(f"no badge is made: {why}; restore the file, or move it away")
     skill = next((each for each in page.status.skills if each.path == path), None)
     if path is not None and skill is None:
         raise KeyError(path)

@@ -217,7 +217,7 @@ class Page:
     histories name, the latest first, and so are those of `activation`. Reports that are absent or break their schema
     are left out, with a line in `notes`. `configurations` is what was saved of them side by side, and `curve` the
     router's curve that was saved, None for nothing. `needs` is what the same skills need of their environment, None
-    where that was not asked.
+    where that was not asked. `lost` is what is damaged, as in `CollectionStatus`.
 
     `own` is what only the page knows. `verdicts` are by the path of SKILL.md, `due` is every step to take, in the
     order of the questions. `folder` is the folder of the reports, `base` the folder that the page is written to; both
@@ -245,6 +245,7 @@ class Page:
     needs: NeedsReport | None = None
     activation: tuple[ActivationReport, ...] = ()
     curve: RouterCurve | None = None
+    lost: Mapping[str, str] = field(default_factory=dict)
     origins: Origins = field(init=False, repr=False, compare=False)
     runs: KeptRuns = field(init=False, repr=False, compare=False)
 

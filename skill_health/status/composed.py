@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from skill_health.core.files import read_whole
+from skill_health.core.files import cannot_read, is_absence, read_whole
 from skill_health.documents._history import MOST
 from skill_health.documents._record import FullFigure, NotedFigure, OpenRecord, RunIdText, decode_record
 from skill_health.documents._targets import bundle_digest
@@ -56,10 +56,14 @@ _Document = TypeVar("_Document", _PairReport, _PairManifest)
 
 @dataclass(frozen=True, slots=True)
 class ComposedSkills:
-    """The last run of each pair by each model, real ones first, then the latest; and what could not be read."""
+    """The last run of each pair by each model, real ones first, then the latest; and what could not be read.
+
+    `lost` is the damage that some are left out for.
+    """
 
     pairs: tuple[MeasuredPair, ...]
     problems: tuple[str, ...] = ()
+    lost: str = ""
 
     def of(self, skill: str) -> tuple[MeasuredPair, ...]:
         """The pairs that a skill is in, in the same order."""
@@ -69,19 +73,23 @@ class ComposedSkills:
 def read_composed(folder: str, effects: Effects | None, digests: Mapping[str, str | None]) -> ComposedSkills:
     """The pairs of the runs that the history in a folder of reports names.
 
-    `digests` are those of the skills as they would be staged now, by name. Never raises for what files hold.
+    `digests` are those of the skills as they would be staged now, by name. Raises UsageError for a file that cannot be
+    read, and for nothing that one holds.
     """
     runs = effects.composed if effects else ()
     found: dict[tuple[str, tuple[str, str, str]], MeasuredPair] = {}
     problems: list[str] = []
+    lost = ""
     names = list(dict.fromkeys(run.run_id for run in runs))
     for name in names[:_MOST_RUNS]:
         place = os.path.join(folder, "effectiveness", name)
         report, wrong = _read(place, REPORT, name, _PairReport)
-        if report is None:
-            problems.append(f"effectiveness/{name}/{REPORT} {wrong}: its pairs of skills are not shown")
+        manifest, bent = _read(place, MANIFEST, name, _PairManifest)
+        if report is None or bent not in ("", _ABSENT):
+            told = f"{name}/{REPORT} {wrong}" if wrong else f"{name}/{MANIFEST} {bent}"
+            problems.append(f"effectiveness/{told}: its pairs of skills are not shown")
+            lost = lost or (f"effectiveness/{told}" if wrong != _ABSENT else "")
             continue
-        manifest, _ = _read(place, MANIFEST, name, _PairManifest)
         skills = manifest.skills if manifest else ()
         several = {name for name, count in Counter(skill.name for skill in skills).items() if count > 1}
         staged = {skill.name: skill.digest for skill in skills if skill.name not in several}
@@ -91,17 +99,21 @@ def read_composed(folder: str, effects: Effects | None, digests: Mapping[str, st
     if len(names) > _MOST_RUNS:
         problems.append(f"of {len(names)} runs that tried pairs of skills the last {_MOST_RUNS} are read")
     ordered = sorted(found.values(), key=lambda each: each.time, reverse=True)
-    return ComposedSkills(tuple(sorted(ordered, key=lambda each: each.simulated)), tuple(problems))
+    return ComposedSkills(tuple(sorted(ordered, key=lambda each: each.simulated)), tuple(problems), lost)
+
+
+_ABSENT = "is not there"
 
 
 def _read(place: str, file: str, run: str, kind: type[_Document]) -> tuple[_Document | None, str]:
-    """A document of a run, and what is wrong with it."""
+    """A document of a run, and what is wrong with it. Raises UsageError if it cannot be read."""
+    path = os.path.join(place, file)
     try:
-        found = decode_record(read_whole(os.path.join(place, file), _MOST_REPORT), kind)
-    except FileNotFoundError:
-        return None, "is not there"
-    except OSError:
-        return None, "cannot be read"
+        found = decode_record(read_whole(path, _MOST_REPORT), kind)
+    except OSError as error:
+        if not is_absence(error):
+            raise cannot_read(path, error) from None
+        return None, _ABSENT
     except ValueError as error:
         return None, f"is damaged or of another version ({str(error)[:200]})"
     return (found, "") if found.run_id == run else (None, "is that of another run")

@@ -133,19 +133,20 @@ class JoinedRecords:
 
 def read_status(
     paths: Sequence[str], root: str, config: Config, as_of: date, folder: str, jobs: int, use_cache: bool,
-    rated: DailyRun | None = None,
+    rated: DailyRun | None = None, unrated: tuple[str, ...] = (),
 ) -> CollectionStatus:  # fmt: skip
     """The records of the skills that `paths` name.
 
-    `folder` holds the reports, and `rated` is the last daily run that rated the risks of skills. Raises UsageError as
-    `lint` does; whatever the histories hold costs a note at most.
+    `folder` holds the reports, `rated` is the last daily run that rated the risks of skills, and `unrated` what is
+    damaged of such runs. Raises UsageError as `lint` does, and for a history that cannot be read; whatever the
+    histories hold costs a note at most.
     """
-    return read_joined(paths, root, config, as_of, folder, jobs, use_cache, rated).status
+    return read_joined(paths, root, config, as_of, folder, jobs, use_cache, rated, unrated).status
 
 
 def read_joined(
     paths: Sequence[str], root: str, config: Config, as_of: date, folder: str, jobs: int, use_cache: bool,
-    rated: DailyRun | None = None,
+    rated: DailyRun | None = None, unrated: tuple[str, ...] = (),
 ) -> JoinedRecords:  # fmt: skip
     """The same together with the lint run behind it, for whoever shows more of it than the records do."""
     whole, result = lint(paths, root, config, as_of, jobs, use_cache, score=True)
@@ -169,7 +170,11 @@ def read_joined(
         *composed.problems,
         *loaded.problems,
     )
-    notes = (*report.warnings, *problems)
+    notes = (*report.warnings, *problems, *unrated)
+    route, effect = routed.lost if routed else "", effects.lost if effects else ""
+    lost = {"routing": route, "effect": effect, "verdict": route or effect or composed.lost or loaded.lost}
     place = CommandBuilder(tuple(paths), report.prefix)
-    status = CollectionStatus(records, routed, effects, place, report.version, report.profile, notes, risk, loaded)
+    status = CollectionStatus(
+        records, routed, effects, place, report.version, report.profile, notes, risk, loaded, lost
+    )
     return JoinedRecords(status, digests, report, whole, result)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from skill_health.core.files import is_there, read_whole
+from skill_health.core.files import cannot_read, is_absence, is_there, read_whole
 from skill_health.documents._history import MOST
 from skill_health.documents._record import Figure, OpenRecord, RunIdText, TimeText, decode_record, record_values
 from skill_health.documents.effect_history import Effects
@@ -53,7 +53,7 @@ class JudgedSkills:
 def read_judged(folder: str, effects: Effects | None) -> JudgedSkills:
     """The judged scores of the runs that the effects of skills are of, as the latest finished judging of each has them.
 
-    Never raises for what files hold.
+    Raises UsageError for a folder of judgings that cannot be read, and for nothing that files hold.
     """
     reports: dict[str, _JudgedRun | None] = {}
     problems: list[str] = []
@@ -79,7 +79,9 @@ def _last(folder: str, run: str) -> tuple[_JudgedRun | None, str]:
     try:
         # Their names begin with their time.
         names = sorted(os.listdir(place), reverse=True)[:_MOST_JUDGINGS]
-    except (OSError, ValueError):
+    except OSError as error:
+        if not is_absence(error):
+            raise cannot_read(place, error) from None
         return None, ""
     for name in names:
         path = os.path.join(place, name, REPORT)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from skill_health.core.files import read_limited
+from skill_health.core.files import read_if_there
 from skill_health.documents._record import Figure, NotedFigure, decode_record
 from skill_health.documents.activation_history import read_activation_history
 from skill_health.documents.activation_report import ActivationReport, ModelActivation, description_digest
@@ -34,11 +34,15 @@ class LiveAgent:
 
 @dataclass(frozen=True, slots=True)
 class LoadedSkills:
-    """By name of a skill what the agents say of it, and the agents, real ones first; and what could not be read."""
+    """By name of a skill what the agents say of it, and the agents, real ones first; and what could not be read.
+
+    `lost` is the damage that something of it is left out for.
+    """
 
     skills: Mapping[str, tuple[SkillLoads, ...]]
     agents: tuple[LiveAgent, ...] = ()
     problems: tuple[str, ...] = ()
+    lost: str = ""
 
     def of_any(self, names: Sequence[str]) -> tuple[SkillLoads, ...]:
         """What the agents say of a skill that has several names; of each agent by the first name that it knows."""
@@ -51,22 +55,22 @@ def _age(each: SkillLoads) -> tuple[str, str]:
 
 
 def read_loads(folder: str, descriptions: Mapping[str, str]) -> LoadedSkills:
-    """What the activation runs in a folder of reports say of each skill. Never raises for what files hold.
+    """What the activation runs in a folder of reports say of each skill.
 
-    `descriptions` are the skills' as they are now, by each of their names.
+    `descriptions` are the skills' as they are now, by each of their names. Raises UsageError for a file that cannot be
+    read, and for nothing that one holds.
     """
     history = read_activation_history(folder)
     runs = {line.model: line.run_id for line in history.lines if line.skill is None}
     now = {name: description_digest(text) for name, text in descriptions.items()}
     found: dict[str, list[SkillLoads]] = {}
     agents: list[LiveAgent] = []
-    problems = [*history.problems]
+    problems, lost = [*history.problems], history.lost
     for run in sorted({*runs.values()}, reverse=True):
         report = _report(os.path.join(folder, "activation", run, REPORT), run)
-        if report is None:
-            problems.append(
-                f"the report of activation run {run} is not there or cannot be read: its figures are not known"
-            )
+        if isinstance(report, str):
+            problems.append(f"the report of activation run {run} {report}: its figures are not known")
+            lost = lost or (f"the report of activation run {run} {report}" if report == _DAMAGED else "")
             continue
         for model in report.models:
             if runs.get(model.model) == run:
@@ -74,16 +78,22 @@ def read_loads(folder: str, descriptions: Mapping[str, str]) -> LoadedSkills:
                 for each in _loads(report, model, now):
                     found.setdefault(each[0], []).append(each[1])
     agents.sort(key=lambda each: each.facts.simulated)
-    return LoadedSkills({name: tuple(rows) for name, rows in found.items()}, tuple(agents), tuple(problems))
+    return LoadedSkills({name: tuple(rows) for name, rows in found.items()}, tuple(agents), tuple(problems), lost)
 
 
-def _report(path: str, run: str) -> ActivationReport | None:
+_DAMAGED = "is damaged or of another version"
+
+
+def _report(path: str, run: str) -> ActivationReport | str:
+    """The report, or why there is none. Raises UsageError if it cannot be read."""
+    raw = read_if_there(path, _MOST_REPORT)
+    if raw is None:
+        return "is not there, or too large"
     try:
-        raw = read_limited(path, _MOST_REPORT)
-        report = decode_record(raw, ActivationReport) if raw is not None else None
-    except (OSError, ValueError):
-        return None
-    return report if report and report.run_id == run else None
+        report = decode_record(raw, ActivationReport)
+    except ValueError:
+        return _DAMAGED
+    return report if report.run_id == run else "is that of another run"
 
 
 def _agent(report: ActivationReport, model: ModelActivation, now: Mapping[str, str]) -> LiveAgent:

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from skill_health.config.settings import RouterSettings
-from skill_health.core.files import read_whole
+from skill_health.core.files import read_if_there
 from skill_health.documents._record import Count, NotedFigure, OpenRecord, Share, decode_record
 from skill_health.documents._targets import read_targets
 from skill_health.documents.effect_history import Effects, ModelEffect
@@ -45,11 +45,15 @@ _MOST_REPORT = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class RoutedSkills:
-    """The last run of each model, the best first, and by name of a skill what they say of it, in the same order."""
+    """The last run of each model, the best first, and by name of a skill what they say of it, in the same order.
+
+    `lost` is the damage that something of it is left out for.
+    """
 
     models: tuple[ModelRouting, ...] = ()
     skills: Mapping[str, tuple[SkillRouted, ...]] | None = None
     problems: tuple[str, ...] = ()
+    lost: str = ""
 
     def of(self, skill: str) -> tuple[SkillRouted, ...]:
         """What the models say of a skill, the best model first."""
@@ -64,28 +68,29 @@ class RoutedSkills:
 def read_skill_routing(folder: str, descriptions: Mapping[str, str]) -> RoutedSkills | None:
     """What the router's history in a folder of reports says of each skill; None where there is no history.
 
-    `descriptions` are the skills' as they are now, by name. Never raises for what files hold.
+    `descriptions` are the skills' as they are now, by name. Raises UsageError for a file that cannot be read, and for
+    nothing that one holds.
     """
     routing = read_routing(folder, descriptions, tuple(descriptions))
     if routing is None:
         return None
     models = tuple(sorted(routing.models, key=_rank))
     found: dict[str, list[SkillRouted]] = {}
-    problems = list(routing.problems)
-    reports: dict[str, _RoutedRun | None] = {}
+    problems, lost = list(routing.problems), routing.lost
+    reports: dict[str, _RoutedRun | str] = {}
     for run in models:
         if run.run_id not in reports:
             reports[run.run_id] = _report(os.path.join(folder, "router", run.run_id, REPORT))
         report = reports[run.run_id]
-        rows = _rows(report, run) if report else None
+        rows = None if isinstance(report, str) else _rows(report, run)
         if rows is None:
-            problems.append(
-                f"the report of {run.run_id} is not there or cannot be read: {run.model} by skill is not known"
-            )
+            why = report if isinstance(report, str) else _DAMAGED
+            problems.append(f"the report of {run.run_id} {why}: {run.model} by skill is not known")
+            lost = lost or (f"the report of {run.run_id} {why}" if why == _DAMAGED else "")
             continue
         for name, row in rows.items():
             found.setdefault(name, []).append(row)
-    return RoutedSkills(models, {name: tuple(rows) for name, rows in found.items()}, tuple(problems))
+    return RoutedSkills(models, {name: tuple(rows) for name, rows in found.items()}, tuple(problems), lost)
 
 
 def _rank(run: ModelRouting) -> tuple[bool, bool, bool, float, str]:
@@ -135,11 +140,18 @@ class _RoutedRun(OpenRecord, frozen=True, kw_only=True):
     skills: tuple[_ReportedSkill, ...]
 
 
-def _report(path: str) -> _RoutedRun | None:
+_DAMAGED = "is damaged or of another version"
+
+
+def _report(path: str) -> _RoutedRun | str:
+    """The report, or why there is none. Raises UsageError if it cannot be read."""
+    raw = read_if_there(path, _MOST_REPORT)
+    if raw is None:
+        return "is not there, or too large"
     try:
-        return decode_record(read_whole(path, _MOST_REPORT), _RoutedRun)
-    except (OSError, ValueError):
-        return None
+        return decode_record(raw, _RoutedRun)
+    except ValueError:
+        return _DAMAGED
 
 
 def _rows(report: _RoutedRun, run: ModelRouting) -> dict[str, SkillRouted] | None:

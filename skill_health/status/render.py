@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from msgspec.structs import asdict, replace
 
@@ -79,7 +79,10 @@ PAIR_MARKS = (
 
 @dataclass(frozen=True, slots=True)
 class CollectionStatus:
-    """All records of a collection, the models behind them, and what could not be read."""
+    """All records of a collection, the models behind them, and what could not be read.
+
+    `lost` says by the question (routing, effect, or verdict for all) what is damaged of what its answer rests on.
+    """
 
     records: tuple[SkillRecord, ...]
     routed: RoutedSkills | None
@@ -90,6 +93,7 @@ class CollectionStatus:
     notes: tuple[str, ...] = ()
     risk: CollectionRisk | None = None
     loaded: LoadedSkills | None = None
+    lost: Mapping[str, str] = field(default_factory=dict)
 
 
 def health_cell(health: SkillHealth) -> str:

@@ -13,6 +13,7 @@ from filled_records import filled
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skill_health.core.errors import UsageError
 from skill_health.documents._record import record_values
 from skill_health.documents.page_data import PageState
 from skill_health.page.data.changes import FIELDS, FOREIGN, STATE, changes, read_state, with_basis
@@ -166,3 +167,9 @@ def test_a_page_after_another_tells_what_has_changed(tmp_path: Path) -> None:
     what: dict[str, Any] = {each.field: (each.before, each.after) for each in second.skills[0].what}
     assert what["verdict"] == ("passing", "fail")
     assert what["score"][1] < what["score"][0]
+
+
+def test_a_state_beside_the_page_that_cannot_be_read_is_not_taken_for_none(tmp_path: Path) -> None:
+    (tmp_path / "index.state.json").mkdir()
+    with pytest.raises(UsageError, match=r"index\.state\.json"):
+        read_state(str(tmp_path / "index.html"))

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from skill_health.core.files import is_there, read_limited
+from skill_health.core.files import is_there, read_if_there, read_limited
 from skill_health.core.strict_json import escape_surrogates
 from skill_health.documents import page_data as data
 from skill_health.documents._foreign import read_record
@@ -57,7 +57,10 @@ def state_text(state: data.PageState) -> str:
 
 
 def read_state(path: str) -> tuple[data.PageState | None, tuple[str, ...]]:
-    """The state of a page, None where there is none, and a note where it is damaged. Never raises."""
+    """The state of a page, None where there is none, and a note where it is damaged.
+
+    Raises UsageError for a state beside the page that cannot be read: the next one would be written over it.
+    """
     text = read_page_file(path)
     if text is None:
         return None, (FOREIGN,)
@@ -66,10 +69,7 @@ def read_state(path: str) -> tuple[data.PageState | None, tuple[str, ...]]:
         end = text.find("</script", start)
         told = text[start:end] if start and end >= 0 else ""
     else:
-        try:
-            raw = read_limited(state_file(path), _MOST)
-        except OSError:
-            raw = None
+        raw = read_if_there(state_file(path), _MOST)
         if raw is None:
             return None, ()
         told = raw.decode("utf-8", "replace")

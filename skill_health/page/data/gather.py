@@ -250,11 +250,11 @@ def read_page(
 
     `folder` holds the reports, `base` is the folder that the page is written to, and `last` the page that is to be
     replaced, from which the state to compare with is read ("" for none). What skills need is not
-    looked for again as far as it is `kept`. Raises UsageError as `lint` does; whatever
-    the histories, the reports and the last page hold costs a note at most.
+    looked for again as far as it is `kept`. Raises UsageError as `lint` does, and for
+    a history that cannot be read; whatever the histories, the reports and the last page hold costs a note at most.
     """
     asked = [os.path.relpath(os.path.realpath(path), root).replace(os.sep, "/") for path in paths]
-    joined = read_joined(paths, root, config, as_of, folder, jobs, use_cache, read_last_rated(folder))
+    joined = read_joined(paths, root, config, as_of, folder, jobs, use_cache, read_last_rated(folder)[0])
     # Seen from the root, commands are the same on any machine and from any folder that the page is made in.
     status = replace(joined.status, place=CommandBuilder(tuple(asked)))
     histories = (daily_history(folder), router_history(folder), effect_history(folder))
@@ -294,6 +294,7 @@ def read_page(
         needs=_needs(joined, jobs, kept),
         activation=activation,
         curve=curve,
+        lost=status.lost,
     )
 
 

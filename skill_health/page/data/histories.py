@@ -1,4 +1,7 @@
-"""The lines of the three histories that fit their schema, oldest first; what does not fit costs a note."""
+"""The lines of the three histories that fit their schema, oldest first; what does not fit costs a note.
+
+Each reader raises UsageError for a file that is there and cannot be read.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from itertools import pairwise
 from statistics import median
 from typing import Literal, TypeVar
 
-from skill_health.core.errors import SkillHealthError
-from skill_health.core.history import read_backwards
+from skill_health.core.files import is_there
+from skill_health.core.history import LineTooLongError, read_backwards
 from skill_health.daily.earlier import HISTORY as DAILY
 from skill_health.daily.earlier import differences
 from skill_health.daily.states import NOTHING, STATES, read_states, unpack_run
@@ -36,10 +39,7 @@ def daily_history(folder: str) -> tuple[tuple[DailyRun, ...], tuple[str, ...]]:
     """The daily runs in a folder of reports, and what could not be read. A run has no skills if these could not be."""
     lines, notes = _read(folder, DAILY, MOST_LINES, _decode_daily, lambda line: (line.time, line.as_of), _weigh())
     named = [line.state for line in lines if isinstance(line, DailyLine)]
-    try:
-        states = read_states(os.path.join(folder, STATES), named) if named else {}
-    except SkillHealthError as error:
-        states, notes = {}, (*notes, str(error).replace(os.path.join(folder, STATES), STATES))
+    states = read_states(os.path.join(folder, STATES), named) if named else {}
     if lost := sum(key not in states for key in named):
         notes = (*notes, f"the skills of {lost} run{'s' * (lost != 1)} cannot be read from {STATES}")
     runs = (
@@ -110,8 +110,10 @@ def _read(
             except ValueError:
                 wrong += 1
                 size += len(raw)
-    except SkillHealthError as error:
+    except LineTooLongError as error:
         notes.append(str(error).replace(path, file))
+    if not (kept or wrong or notes) and is_there(path):
+        notes.append(f"{file} is empty")
     if wrong:
         lines = f"{wrong} line{'s' * (wrong != 1)} of {file}"
         notes.append(f"{lines} {'is' if wrong == 1 else 'are'} damaged or of another form, and left out")
