@@ -57,6 +57,7 @@ RULES: dict[str, tuple[Counts, Counts, str, str]] = {
     "all lose": ([3] * 9 + [2], [0] * 10, "harmful", "-96.7 pp over 10 tasks"),
     "a harm from the ceiling": ([3] * 10, [0, 1] * 5, "harmful", "-83.3 pp over 10 tasks"),
     "up and down": ([0, 3] * 6, [3, 0] * 6, "no evidence", "+0.0 pp over 12 tasks"),
+    "six differ both ways": ([1] * 12, [2] * 3 + [0] * 3 + [1] * 6, "no evidence", "+0.0 pp over 12 tasks"),
     "five differ": ([0] * 12, [3] * 5 + [0] * 7, "not testable", "not testable: 5 of 12 tasks *, 6 "),
     "six differ": ([0] * 12, [3] * 5 + [2] + [0] * 6, "helps", "+47.2 pp"),
     "none differs": ([1] * 12, [1] * 12, "not testable", "not testable: 0 of 12 tasks *, 6 "),
