@@ -88,7 +88,7 @@ def find(reading: SkillReading) -> Iterator[Sign]:
         if names:
             seen += 1
             line = snippet.line
-            client = any(name in PACKAGES or name.partition(".")[0] in PACKAGES for name in names)
+            client = any(name in PACKAGES for name in names)
             yield reading.sign(
                 (0.7 if installs or client else 0.35) * max(snippet.role.run, 0.2),
                 EvidenceKind.IMPORT,
