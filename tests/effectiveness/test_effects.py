@@ -255,6 +255,7 @@ def test_a_run_with_hints_only_has_its_placebo_and_its_second_target() -> None:
 def test_the_target_again_calibrates_and_nothing_else() -> None:
     assert calibration({arm: parse_arm(arm) for arm in ("control", "aa", "target")}) is not None
     assert calibration({arm: parse_arm(arm) for arm in ("control", "aa")}) is None
+    assert calibration({arm: parse_arm(arm) for arm in ("aa", "target")}) is not None
     given = one_skill(12) | {"arms": ["control", "target", "aa"]}
     given["staged"] = {each: {"control": [], "target": [], "aa": []} for each in given["staged"]}
     for target, again, verdict in (
