@@ -109,14 +109,11 @@ def text(value: str, most: int = 600) -> str:
 def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: bool = False) -> Iterator[str]:
     """A table and the blank line below it; its cells must already be safe. Nothing if there are no rows.
 
-    `numbers` aligns all columns but the first on the right. Raises ValueError where a row has not as many cells as the
-    head.
+    `numbers` aligns all columns but the first on the right.
     """
     found = list(rows)
     if not found:
         return
-    if any(len(row) != len(head) for row in found):
-        raise ValueError(f"a row has not the {len(head)} cells of the head")
     yield f"| {' | '.join(head)} |"
     yield "|---|" + ("---:|" if numbers else "---|") * (len(head) - 1)
     for row in found:
