@@ -397,9 +397,9 @@ def changed_paths(root: str, revision: str, paths: Sequence[str]) -> tuple[str, 
     commit = "" if revision == "HEAD" and not repository.find_head() else repository.resolve_commit(revision)
     changes = set(list_changes(repository, commit))
     # A skill holds what a link in it leads to.
-    ways = {os.path.realpath(os.path.join(top, way)) for path in changes for way in upward(path) if way}
-    links = (path for path, file in repository.list_index().items() if file.is_link)
-    changes |= {path for path in links if os.path.realpath(os.path.join(top, path)) in ways}
+    if links := [path for path, file in repository.list_index().items() if file.is_link]:
+        ways = {os.path.realpath(os.path.join(top, way)) for path in changes for way in upward(path) if way}
+        changes |= {path for path in links if os.path.realpath(os.path.join(top, path)) in ways}
     found = {os.path.join(top, path) for path in changes}
     wanted = [os.path.realpath(path) for path in paths]
     owners = {path: owner for path in found if (owner := _owner(path, root))}

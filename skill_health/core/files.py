@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import BinaryIO, Literal
 
@@ -72,26 +72,23 @@ def is_there(path: str, links: bool = True) -> bool:
 
 def has_entry(path: str) -> bool:
     """Whether a folder has an entry of this name, whatever it is. Raises UsageError where the system does not tell."""
-    try:
-        os.lstat(path)
-    except ValueError:
-        return False
-    except OSError as error:
-        if is_absence(error):
-            return False
-        raise cannot_read(path, error) from None
-    return True
+    return _mode(path, os.lstat) is not None
 
 
 def is_folder(path: str) -> bool:
     """Whether a path leads to a folder. Raises UsageError where the system does not tell."""
+    return stat.S_ISDIR(_mode(path, os.stat) or 0)
+
+
+def _mode(path: str, look: Callable[[str], os.stat_result]) -> int | None:
+    """The mode of what is at a path, None for nothing. Raises UsageError where the system does not tell."""
     try:
-        return stat.S_ISDIR(os.stat(path).st_mode)
-    except ValueError:
-        return False
+        return look(path).st_mode
+    except ValueError:  # a name with NUL or half of a surrogate pair
+        return None
     except OSError as error:
         if is_absence(error):
-            return False
+            return None
         raise cannot_read(path, error) from None
 
 

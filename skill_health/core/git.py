@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from skill_health.core.errors import AbortedError, UsageError
-from skill_health.core.files import is_there, open_regular, read_whole, refuse_failing
+from skill_health.core.files import is_there, open_regular, read_head, read_whole, refuse_failing
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -183,11 +183,21 @@ class GitRepository(NamedTuple):
     def list_index(self) -> dict[str, StoredFile]:
         """The files of the index by their paths, relative to the top; not those that are only to be added later."""
         found = dict(_entries(self.ask("ls-files", "-s", "-z"), 1))
-        if any(file.oid in _EMPTY for file in found.values()):
+        if any(file.oid in _EMPTY for file in found.values()) and self._may_add_later():
             later = self.ask("diff-files", "--name-only", "-z", "--diff-filter=A", "--no-relative")
             for path in later.split(b"\0"):
                 found.pop(os.fsdecode(path), None)
         return found
+
+    def _may_add_later(self) -> bool:
+        """Whether the index can hold such files: its second version has no room to say so (gitformat-index(5))."""
+        try:
+            return read_head(self._index_file(), 8) != b"DIRC\0\0\0\2"
+        except OSError:
+            return True
+
+    def _index_file(self) -> str:
+        return os.path.join(self.top, os.environ.get("GIT_INDEX_FILE") or os.path.join(self.folder, "index"))
 
     def list_tree(self, commit: str) -> dict[str, StoredFile]:
         """The files of a commit by their paths, relative to the top."""
@@ -215,9 +225,8 @@ class GitRepository(NamedTuple):
 
     def _index(self) -> dict[str, _Tracked]:
         """The index, with the state that each file had; not where it may have changed right after git looked."""
-        index = os.environ.get("GIT_INDEX_FILE") or os.path.join(self.folder, "index")
         try:
-            written = os.stat(os.path.join(self.top, index)).st_mtime_ns
+            written = os.stat(self._index_file()).st_mtime_ns
         except OSError:
             written = 0
         tracked = {}

@@ -16,6 +16,7 @@ from skill_health.documents.caveats import Caveat, find_effect_caveats
 from skill_health.documents.effect_composition import PairComposition
 from skill_health.documents.effect_history import Effects, PairRun
 from skill_health.documents.skill_record import MeasuredPair, SkillRecord
+from skill_health.status.faults import DocumentFault
 from skill_health.text.numbers import with_interval
 
 REPORT, MANIFEST = "report.json", "manifest.json"
@@ -83,12 +84,12 @@ def read_composed(folder: str, effects: Effects | None, digests: Mapping[str, st
     names = list(dict.fromkeys(run.run_id for run in runs))
     for name in names[:_MOST_RUNS]:
         place = os.path.join(folder, "effectiveness", name)
-        report, wrong = _read(place, REPORT, name, _PairReport)
-        manifest, bent = _read(place, MANIFEST, name, _PairManifest)
-        if report is None or bent not in ("", _ABSENT):
-            told = f"{name}/{REPORT} {wrong}" if wrong else f"{name}/{MANIFEST} {bent}"
+        report, wrong, why = _read(place, REPORT, name, _PairReport)
+        manifest, bent, more = _read(place, MANIFEST, name, _PairManifest)
+        if report is None or bent not in (None, DocumentFault.ABSENT):
+            told = f"{name}/{REPORT} {wrong}{why}" if wrong else f"{name}/{MANIFEST} {bent}{more}"
             problems.append(f"effectiveness/{told}: its pairs of skills are not shown")
-            lost = lost or (f"effectiveness/{told}" if wrong != _ABSENT else "")
+            lost = lost or (f"effectiveness/{told}" if wrong is not DocumentFault.ABSENT else "")
             continue
         skills = manifest.skills if manifest else ()
         several = {name for name, count in Counter(skill.name for skill in skills).items() if count > 1}
@@ -102,21 +103,18 @@ def read_composed(folder: str, effects: Effects | None, digests: Mapping[str, st
     return ComposedSkills(tuple(sorted(ordered, key=lambda each: each.simulated)), tuple(problems), lost)
 
 
-_ABSENT = "is not there"
-
-
-def _read(place: str, file: str, run: str, kind: type[_Document]) -> tuple[_Document | None, str]:
-    """A document of a run, and what is wrong with it. Raises UsageError if it cannot be read."""
+def _read(place: str, file: str, run: str, kind: type[_Document]) -> tuple[_Document | None, DocumentFault | None, str]:
+    """A document of a run, what is wrong with it, and where. Raises UsageError if it cannot be read."""
     path = os.path.join(place, file)
     try:
         found = decode_record(read_whole(path, _MOST_REPORT), kind)
     except OSError as error:
         if not is_absence(error):
             raise cannot_read(path, error) from None
-        return None, _ABSENT
+        return None, DocumentFault.ABSENT, ""
     except ValueError as error:
-        return None, f"is damaged or of another version ({str(error)[:200]})"
-    return (found, "") if found.run_id == run else (None, "is that of another run")
+        return None, DocumentFault.DAMAGED, f" ({str(error)[:200]})"
+    return (found, None, "") if found.run_id == run else (None, DocumentFault.OTHER_RUN, "")
 
 
 def _pairs(

@@ -15,6 +15,7 @@ from skill_health.documents.activation_report import ActivationReport, ModelActi
 from skill_health.documents.caveats import FoundCaveat, LoadFacts, find_load_caveats
 from skill_health.documents.skill_grades import SkillGrade, grade_measured_share
 from skill_health.documents.skill_record import SkillLoads, SkillRecord
+from skill_health.status.faults import DocumentFault
 from skill_health.text.numbers import with_interval
 
 REPORT = "report.json"
@@ -68,9 +69,9 @@ def read_loads(folder: str, descriptions: Mapping[str, str]) -> LoadedSkills:
     problems, lost = [*history.problems], history.lost
     for run in sorted({*runs.values()}, reverse=True):
         report = _report(os.path.join(folder, "activation", run, REPORT), run)
-        if isinstance(report, str):
+        if isinstance(report, DocumentFault):
             problems.append(f"the report of activation run {run} {report}: its figures are not known")
-            lost = lost or (f"the report of activation run {run} {report}" if report == _DAMAGED else "")
+            lost = lost or (f"the report of activation run {run} {report}" if report is DocumentFault.DAMAGED else "")
             continue
         for model in report.models:
             if runs.get(model.model) == run:
@@ -81,19 +82,16 @@ def read_loads(folder: str, descriptions: Mapping[str, str]) -> LoadedSkills:
     return LoadedSkills({name: tuple(rows) for name, rows in found.items()}, tuple(agents), tuple(problems), lost)
 
 
-_DAMAGED = "is damaged or of another version"
-
-
-def _report(path: str, run: str) -> ActivationReport | str:
+def _report(path: str, run: str) -> ActivationReport | DocumentFault:
     """The report, or why there is none. Raises UsageError if it cannot be read."""
     raw = read_if_there(path, _MOST_REPORT)
     if raw is None:
-        return "is not there, or too large"
+        return DocumentFault.ABSENT_OR_LARGE
     try:
         report = decode_record(raw, ActivationReport)
     except ValueError:
-        return _DAMAGED
-    return report if report.run_id == run else "is that of another run"
+        return DocumentFault.DAMAGED
+    return report if report.run_id == run else DocumentFault.OTHER_RUN
 
 
 def _agent(report: ActivationReport, model: ModelActivation, now: Mapping[str, str]) -> LiveAgent:

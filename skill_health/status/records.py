@@ -36,6 +36,7 @@ from skill_health.lint.report import LintReport
 from skill_health.registries.records import Registries
 from skill_health.rules._api import Severity
 from skill_health.status.composed import ComposedSkills
+from skill_health.status.faults import DocumentFault
 from skill_health.status.judged import JudgedSkills
 from skill_health.status.loads import LoadedSkills, activation_grade
 
@@ -77,16 +78,16 @@ def read_skill_routing(folder: str, descriptions: Mapping[str, str]) -> RoutedSk
     models = tuple(sorted(routing.models, key=_rank))
     found: dict[str, list[SkillRouted]] = {}
     problems, lost = list(routing.problems), routing.lost
-    reports: dict[str, _RoutedRun | str] = {}
+    reports: dict[str, _RoutedRun | DocumentFault] = {}
     for run in models:
         if run.run_id not in reports:
             reports[run.run_id] = _report(os.path.join(folder, "router", run.run_id, REPORT))
         report = reports[run.run_id]
-        rows = None if isinstance(report, str) else _rows(report, run)
+        rows = None if isinstance(report, DocumentFault) else _rows(report, run)
         if rows is None:
-            why = report if isinstance(report, str) else _DAMAGED
+            why = report if isinstance(report, DocumentFault) else DocumentFault.DAMAGED
             problems.append(f"the report of {run.run_id} {why}: {run.model} by skill is not known")
-            lost = lost or (f"the report of {run.run_id} {why}" if why == _DAMAGED else "")
+            lost = lost or (f"the report of {run.run_id} {why}" if why is DocumentFault.DAMAGED else "")
             continue
         for name, row in rows.items():
             found.setdefault(name, []).append(row)
@@ -140,18 +141,15 @@ class _RoutedRun(OpenRecord, frozen=True, kw_only=True):
     skills: tuple[_ReportedSkill, ...]
 
 
-_DAMAGED = "is damaged or of another version"
-
-
-def _report(path: str) -> _RoutedRun | str:
+def _report(path: str) -> _RoutedRun | DocumentFault:
     """The report, or why there is none. Raises UsageError if it cannot be read."""
     raw = read_if_there(path, _MOST_REPORT)
     if raw is None:
-        return "is not there, or too large"
+        return DocumentFault.ABSENT_OR_LARGE
     try:
         return decode_record(raw, _RoutedRun)
     except ValueError:
-        return _DAMAGED
+        return DocumentFault.DAMAGED
 
 
 def _rows(report: _RoutedRun, run: ModelRouting) -> dict[str, SkillRouted] | None:
